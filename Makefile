@@ -1,0 +1,74 @@
+# Needs only make and Python 3.11 or later: every target sets up what it uses in .venv.
+# Another interpreter: make PYTHON=python3.13 …
+
+PYTHON ?= python3
+VENV ?= .venv
+WORKERS ?= auto
+BIN := $(VENV)/bin
+
+# A demo session replayed as this model would have been sent it, then what fills its context.
+DEMO_DIR ?= build/demo
+DEMO_REPLAY = replay demo/session.json --provider anthropic --model claude-opus-4-8 --window 32000 --out $(DEMO_DIR)
+DEMO_SHOW = show demo/session.json
+
+INSTALLED := $(VENV)/.installed
+INSTALLED_DEV := $(VENV)/.installed-dev
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint types check corpus bench format clean
+
+help:
+	@echo "make demo     replay the demo session; results in $(DEMO_DIR)"
+	@echo "make test     lint, types, then every test with coverage"
+	@echo "make lint     ruff: rules and format        make types    basedpyright"
+	@echo "make format   let ruff rewrite              make check    the tests alone"
+	@echo "make corpus   the checks over recorded sessions in the folder FOREWORD_DATA"
+	@echo "make bench    time and size of compile      make clean    remove what make made"
+
+demo: $(INSTALLED)
+	@$(BIN)/foreword $(DEMO_REPLAY)
+	@$(BIN)/foreword $(DEMO_SHOW)
+
+test: lint types check
+
+lint: $(INSTALLED_DEV)
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+types: $(INSTALLED_DEV)
+	$(BIN)/basedpyright --pythonpath $(BIN)/python
+
+check: $(INSTALLED_DEV)
+	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered
+
+corpus: $(INSTALLED_DEV)
+	@test -d "$(FOREWORD_DATA)" || { \
+		echo "make corpus: FOREWORD_DATA must name a folder of recorded sessions (got '$(FOREWORD_DATA)'); run FOREWORD_DATA=FOLDER make corpus" >&2; \
+		exit 1; }
+	FOREWORD_DATA="$(abspath $(FOREWORD_DATA))" $(BIN)/python -m pytest -n $(WORKERS) tests/corpus
+
+bench: $(INSTALLED_DEV)
+	$(BIN)/python benchmarks/run.py
+
+format: $(INSTALLED_DEV)
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean:
+	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .hypothesis
+
+# Stamps: a changed pyproject.toml installs again, anything else does not (the install is editable).
+$(INSTALLED): pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+		echo "Foreword needs Python 3.11 or later; $(PYTHON) is not: run make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
+		exit 1; }
+	@echo "installing foreword into $(VENV)"
+	@$(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tokens]'
+	@touch $@
+
+$(INSTALLED_DEV): $(INSTALLED)
+	@echo "installing test and lint tools into $(VENV)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tokens,test,lint]'
+	@touch $@

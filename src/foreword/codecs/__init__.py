@@ -1,0 +1,35 @@
+"""From neutral requests to a provider's bytes and back, one wire a file.
+
+Pure and sans-IO: bytes in, values out, and the reverse.
+Imports `foreword.core` only and knows nothing of the compiler.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import cast
+
+from foreword.codecs.decoded import WireCodec
+from foreword.errors import CodecError
+
+CODECS = {
+    "anthropic": "foreword.codecs.anthropic:AnthropicCodec",
+    "openai-chat": "foreword.codecs.openai_chat:OpenAIChatCodec",
+}
+
+
+class UnknownWire(CodecError):
+    """No codec has this name; ``known``: the wires there are."""
+
+    def __init__(self, wire: str, known: tuple[str, ...]) -> None:
+        self.wire = wire
+        self.known = known
+        super().__init__(f"unknown wire {wire!r}: there are {', '.join(known)}; name one of these")
+
+
+def codec(wire: str) -> WireCodec:
+    """Return the codec of a wire. Raises: UnknownWire, which lists the known ones."""
+    if wire not in CODECS:
+        raise UnknownWire(wire, tuple(CODECS))
+    module, _, name = CODECS[wire].partition(":")
+    return cast(WireCodec, getattr(import_module(module), name)())

@@ -1,0 +1,191 @@
+"""Is a raw message list one that its provider takes: pairing, placement, roles, emptiness.
+
+Judges the list as a caller holds it, before anything is decoded or repaired. Rules by the providers' SDK
+types and error texts (2026-11-30); calls that a provider runs itself (`server_tool_use`) are not judged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, Literal
+
+from msgspec import Struct
+
+from foreword.codecs import UnknownWire
+from foreword.codecs.reading import At
+from foreword.errors import CodecError
+
+Rule = Literal[
+    "form", "role", "first", "placement", "orphan-result", "unanswered-call", "duplicate-call",
+    "duplicate-result", "empty",
+]  # fmt: skip
+
+
+class Fault(Struct, frozen=True, kw_only=True):
+    """What is wrong with message `index`, counted in the given list from 0."""
+
+    index: int
+    rule: Rule
+    text: str
+
+
+def check(messages: Sequence[Any], wire: str) -> list[Fault]:
+    """List the faults of a message list of plain values or SDK objects, by index; [] when it may be sent.
+
+    Raises: UnknownWire.
+    """
+    rules = {"anthropic": _anthropic, "openai-chat": _chat}
+    if wire not in rules:
+        raise UnknownWire(wire, tuple(rules))
+    plain: list[dict[str, Any]] = []
+    for index, message in enumerate(messages):
+        at = At(wire) / "messages" / index
+        try:
+            plain.append(_plain(message, at))
+        except CodecError as error:
+            # What stands after a message of no form can't be judged: its pairs may be in it.
+            faults = list(rules[wire](plain, False))
+            return sorted([*faults, Fault(index=index, rule="form", text=str(error))], key=_index)
+    return sorted(rules[wire](plain, True), key=_index)
+
+
+def _index(fault: Fault) -> int:
+    return fault.index
+
+
+def _plain(message: Any, at: At) -> dict[str, Any]:
+    """Return a message whose role is a string, and whose content (or a string) and calls list objects."""
+    found = at.mapping(message)
+    at.string(found, "role")
+    for name in ("content", "tool_calls"):
+        value = found.get(name)
+        if value is not None and not (isinstance(value, str) and name == "content"):
+            items = (at / name).items(value)
+            found[name] = [(at / name / i).mapping(item) for i, item in enumerate(items)]
+    return found
+
+
+def _blocks(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
+    content = message.get("content")
+    return [block for block in content if block.get("type") == kind] if isinstance(content, list) else []
+
+
+def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
+    yield from _anthropic_order(messages, complete)
+    for index, message in enumerate(messages):
+        yield from _anthropic_empty(message, index, last=complete and index == len(messages) - 1)
+    seen: set[str] = set()
+    calls: dict[str, int] = {}  # of the assistant turn that the current user turn must answer
+    answered: set[str] = set()
+    turn = "user"
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role != turn:
+            if turn != "assistant":
+                yield from _unanswered(calls, answered)
+                calls, answered = {}, set()
+            elif role != "user":
+                yield from _unanswered(calls, answered)
+                calls = {}
+            turn, spoken = role, False
+        if role == "assistant":
+            for call in _blocks(message, "tool_use"):
+                id_ = str(call.get("id"))
+                if id_ in seen:
+                    yield Fault(
+                        index=index, rule="duplicate-call", text=f"id {id_} names an earlier call too"
+                    )
+                seen.add(id_)
+                calls[id_] = index
+        elif role == "user":
+            content = message.get("content")
+            for block in content if isinstance(content, list) else [{"type": "text"}]:
+                if block.get("type") != "tool_result":
+                    spoken = True
+                    continue
+                yield from _answer(str(block.get("tool_use_id")), index, calls, answered)
+                if spoken and calls:
+                    text = "a result after other content of the turn; results come first"
+                    yield Fault(index=index, rule="placement", text=text)
+    if complete:
+        yield from _unanswered(calls, answered)
+
+
+def _anthropic_order(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role not in ("user", "assistant", "system"):
+            yield Fault(index=index, rule="role", text=f"role {role!r}; known are user, assistant, system")
+        if index == 0 and role != "user" and not (role == "assistant" and _compacted(message)):
+            yield Fault(index=0, rule="first", text=f"a conversation starts with a user message, not {role}")
+        if role != "system" or index == 0:
+            continue
+        after = messages[index + 1]["role"] if index + 1 < len(messages) else "assistant"
+        if messages[index - 1]["role"] != "user" and not _served(messages[index - 1]):
+            yield Fault(index=index, rule="placement", text="a system message must follow a user message")
+        if after != "assistant":
+            text = f"a system message must be last or before an assistant's, not before {after}"
+            yield Fault(index=index, rule="placement", text=text)
+
+
+def _compacted(message: dict[str, Any]) -> bool:
+    content = message.get("content")
+    return isinstance(content, list) and bool(content) and content[0].get("type") == "compaction"
+
+
+def _served(message: dict[str, Any]) -> bool:
+    """Whether an assistant message ends in a tool that the provider ran."""
+    content = message.get("content")
+    kind = str(content[-1].get("type")) if isinstance(content, list) and content else ""
+    return kind == "server_tool_use" or kind.endswith("_tool_result")
+
+
+def _anthropic_empty(message: dict[str, Any], index: int, *, last: bool) -> Iterator[Fault]:
+    content = message.get("content")
+    if not content:
+        if not (last and message["role"] == "assistant") and "output_config" not in message:
+            yield Fault(index=index, rule="empty", text="a message without content")
+        return
+    texts = [content] if isinstance(content, str) else [b.get("text") for b in _blocks(message, "text")]
+    if not all(isinstance(text, str) and text.strip() for text in texts):
+        yield Fault(index=index, rule="empty", text="a text without a visible character")
+
+
+def _chat(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
+    calls: dict[str, int] = {}
+    answered: set[str] = set()
+    for index, message in enumerate(messages):
+        role = message["role"]
+        if role == "tool":
+            yield from _answer(str(message.get("tool_call_id")), index, calls, answered)
+        else:
+            yield from _unanswered(calls, answered)
+            calls, answered = {}, set()
+        if role not in ("system", "developer", "user", "assistant", "tool", "function"):
+            yield Fault(index=index, rule="role", text=f"role {role!r} is none of this wire")
+        if role == "assistant":
+            for call in message.get("tool_calls") or ():
+                id_ = str(call.get("id"))
+                if id_ in calls:
+                    yield Fault(index=index, rule="duplicate-call", text=f"id {id_} names two calls")
+                calls[id_] = index
+        said = [message.get(name) for name in ("content", "tool_calls", "function_call", "refusal", "audio")]
+        if all(value is None for value in (said if role == "assistant" else said[:1])) or said[0] == []:
+            yield Fault(index=index, rule="empty", text="a message without content")
+    if complete:
+        yield from _unanswered(calls, answered)
+
+
+def _answer(id_: str, index: int, calls: dict[str, int], answered: set[str]) -> Iterator[Fault]:
+    if id_ in answered:
+        yield Fault(index=index, rule="duplicate-result", text=f"a second result of call {id_}")
+    elif id_ not in calls:
+        yield Fault(index=index, rule="orphan-result", text=f"no call {id_} in the assistant turn before")
+    answered.add(id_)
+
+
+def _unanswered(calls: dict[str, int], answered: set[str]) -> Iterator[Fault]:
+    for id_, index in calls.items():
+        if id_ not in answered:
+            text = f"call {id_} has no result in the messages right after"
+            yield Fault(index=index, rule="unanswered-call", text=text)

@@ -1,0 +1,227 @@
+"""The OpenAI Chat Completions wire: values to units and units to one request body, in render order.
+
+Body: ``model``, keys of the tools layer, ``tools``, keys of the system layer, ``messages`` (system messages
+first), then members that no cache looks at. A message is a unit. The wire has no cache marks of ours.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from foreword.codecs.openai_chat_blocks import (
+    WIRE,
+    Form,
+    call_form,
+    content,
+    images_form,
+    part_form,
+    result_form,
+)
+from foreword.codecs.openai_chat_decode import (
+    decode_messages,
+    decode_request,
+    decode_response,
+    encode_response,
+    usage_from,
+)
+from foreword.codecs.parts import members
+from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
+from foreword.core.canonical import compact
+from foreword.core.request import Layer, Params, Piece, Unit
+from foreword.errors import MalformedRequest
+
+KEY_LAYERS: dict[str, Layer] = {
+    "prompt_cache_key": "tools",
+    "response_format": "tools",
+    "reasoning_effort": "tools",
+    "verbosity": "tools",
+    "service_tier": "tools",
+    "functions": "tools",
+    "parallel_tool_calls": "tools",
+    "web_search_options": "tools",
+    "thinking": "tools",
+    "chat_template_kwargs": "tools",
+    "tool_choice": "system",
+    "function_call": "system",
+}
+"""Member -> the first layer that a change of it invalidates (cache diagnostics of the provider, 2026-11-30).
+
+System messages stand in `messages` here, so a key can't come between the two: what would be of the message
+layer elsewhere is of the system layer.
+"""
+COUNTED_KEYS = frozenset({"response_format", "functions"})
+"""Keys whose value (a schema) a tokenizer sees."""
+RESERVED = frozenset({"model", "max_completion_tokens", "tools", "messages"})
+LAYERS: tuple[Layer, ...] = ("tools", "system")
+
+_OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"messages":[', "message": b'"messages":['}
+_CLOSE = {"key": b"", "tool": b"]", "system": b"]", "message": b"]"}
+
+
+class OpenAIChatCodec:
+    """Encode to the OpenAI Chat Completions wire and read it. Stateless."""
+
+    wire = WIRE
+    version = 1
+    message_tokens = 3
+
+    decode_request = staticmethod(decode_request)
+    decode_messages = staticmethod(decode_messages)
+    decode_response = staticmethod(decode_response)
+    encode_response = staticmethod(encode_response)
+    usage_from = staticmethod(usage_from)
+
+    def keys(self, params: Params) -> list[Piece]:
+        """Return the model and the keys that invalidate a layer, by layer, each layer in the given order.
+
+        Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
+        """
+        for name in params.keys:
+            if name in RESERVED:
+                raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
+        chosen = [(layer, name) for layer in LAYERS for name in params.keys if KEY_LAYERS.get(name) == layer]
+        return [
+            _key("tools", "model", params.model),
+            *(_key(layer, name, params.keys[name]) for layer, name in chosen),
+        ]
+
+    def tool(self, tool: ToolSpec) -> Piece:
+        """Encode a tool as a function; one of another type of this wire is sent as its members stand."""
+        extra = members(tool.extra, WIRE, own=False)
+        if extra.get("type", "function") != "function":
+            value = extra
+        else:
+            function: dict[str, Any] = {"name": tool.name}
+            if tool.description:
+                function["description"] = tool.description
+            if tool.schema:
+                function["parameters"] = tool.schema
+            function |= extra.pop("function", {})
+            value = {"type": "function", "function": function, **extra}
+        data = compact(value)
+        return Piece(
+            section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode(), markable=False
+        )
+
+    def system(self, block: Text) -> Piece:
+        """Encode a system block as a message of its own, of role `system` unless its extra says another."""
+        value = {"role": "system", "content": block.text, **members(block.extra, WIRE, own=False)}
+        return Piece(
+            section="system",
+            layer="system",
+            role=str(value["role"]),
+            kind="text",
+            data=compact(value),
+            text=block.text,
+            markable=False,
+        )
+
+    def message(self, message: Message, *, thinking: bool) -> list[Piece]:
+        """Encode a message as one piece; results in it come first, as messages of their own.
+
+        [] when nothing of it can be sent. Reasoning is never sent: the wire takes none back. Several texts of
+        an assistant are joined by an empty line, because some servers of this wire take only a string there;
+        a message that came from this wire keeps its parts.
+        """
+        own = message.wire == WIRE
+        blocks = list(enumerate(message.blocks))
+        pieces: list[Piece] = []
+        if message.role == "user":
+            found = [(index, block) for index, block in blocks if isinstance(block, ToolResult)]
+            pieces = _results([block for _, block in found], [index for index, _ in found], own=own)
+            blocks = [(index, block) for index, block in blocks if not isinstance(block, ToolResult)]
+        lost = ["reasoning" for _, block in blocks if isinstance(block, Thinking)][:1]
+        is_call = message.role == "assistant"
+        calls = [call_form(block, own=own) for _, block in blocks if is_call and isinstance(block, ToolCall)]
+        parts = [
+            part_form(block, message.role, own=own)
+            for _, block in blocks
+            if not isinstance(block, Thinking)
+            and not (is_call and isinstance(block, ToolCall))
+            and not (isinstance(block, Text) and not block.text.strip())
+        ]
+        if not parts and not calls:
+            return pieces
+        value: dict[str, Any] = {"role": message.role, "content": None}
+        if parts:
+            value["content"] = content(parts, joined=message.role != "user" and not own)
+        if calls:
+            value["tool_calls"] = [call.value for call in calls]
+        value |= members(message.extra, WIRE, own=own)
+        forms = [*parts, *calls]
+        form = Form(
+            value=value,
+            text="\n".join(form.text for form in forms if form.text),
+            media_tokens=sum(form.media_tokens for form in forms),
+            lost=(*lost, *(word for form in forms for word in form.lost)),
+        )
+        return [*pieces, _piece(form, "tool_call" if calls else _kind(parts), blocks[0][0])]
+
+    def results(self, results: Sequence[ToolResult]) -> list[Piece]:
+        """Encode results as messages of role `tool`, in order, then one user message with their pictures."""
+        return _results(results, range(len(results)), own=False)
+
+    def between(self, before: Unit | None, unit: Unit) -> bytes:
+        """Return the bytes between two neighbouring units, or before the first."""
+        if before is None:
+            return b"{" + _OPEN[unit.section]
+        if _OPEN[before.section] == _OPEN[unit.section]:
+            return b","
+        return _CLOSE[before.section] + b"," + _OPEN[unit.section]
+
+    def close(self, last: Unit | None, params: Params) -> bytes:
+        """Return the bytes after the last unit: closers, the output limit and members no cache looks at.
+
+        The limit is `max_completion_tokens`; a `max_tokens` in `params.keys` asks for the older name, which
+        some servers of this wire know only. An output of 0 tokens means no limit: no member.
+        """
+        rest = {name: value for name, value in params.keys.items() if name not in KEY_LAYERS}
+        if params.max_output:
+            limit = "max_tokens" if "max_tokens" in rest else "max_completion_tokens"
+            rest = {limit: params.max_output} | {name: rest[name] for name in rest if name != limit}
+        start = b"{" if last is None else _CLOSE[last.section]
+        if last is None or last.section in ("key", "tool"):
+            start += (b"," if last else b"") + b'"messages":[]'
+        return start + (b"," + compact(rest)[1:] if rest else b"}")
+
+    def mark(self, data: bytes, ttl: str | None) -> bytes:
+        """Return the bytes unchanged: the wire has no marks that stand on a whole message."""
+        return data
+
+
+def _results(results: Sequence[ToolResult], sources: Sequence[int], *, own: bool) -> list[Piece]:
+    pieces = [
+        _piece(result_form(result, own=own), "tool_result", source)
+        for source, result in zip(sources, results, strict=True)
+    ]
+    if images := images_form(results, own=own):
+        shown = [any(isinstance(part, Image) for part in result.content) for result in results]
+        pieces.append(_piece(images, "image", sources[shown.index(True)]))
+    return pieces
+
+
+def _kind(parts: Sequence[Form]) -> str:
+    kinds = [part.value.get("type") for part in parts]
+    return "image" if "image_url" in kinds else "text" if set(kinds) == {"text"} else "opaque"
+
+
+def _key(layer: Layer, name: str, value: Any) -> Piece:
+    data = compact({name: value})[1:-1]
+    text = data.decode() if name in COUNTED_KEYS else ""
+    return Piece(section="key", layer=layer, role="", kind=name, data=data, text=text, markable=False)
+
+
+def _piece(form: Form, kind: str, source: int) -> Piece:
+    return Piece(
+        section="message",
+        layer="messages",
+        role=str(form.value["role"]),
+        kind=kind,
+        data=compact(form.value),
+        text=form.text,
+        media_tokens=form.media_tokens,
+        markable=False,
+        source=source,
+        lost=form.lost,
+    )

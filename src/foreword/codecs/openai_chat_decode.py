@@ -1,0 +1,260 @@
+"""OpenAI Chat Completions, read: requests, message lists and responses to values."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from foreword.codecs.decoded import Request, Response
+from foreword.codecs.openai_chat_blocks import WIRE, call_form, content, part_form
+from foreword.codecs.parts import inline_image, members
+from foreword.codecs.reading import At, others
+from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
+from foreword.core.canonical import compact
+from foreword.core.request import Params
+from foreword.core.usage import Usage
+
+ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+_USAGE = (
+    "prompt_tokens",
+    "completion_tokens",
+    "total_tokens",
+    "prompt_tokens_details",
+    "completion_tokens_details",
+    "prompt_cache_hit_tokens",
+    "prompt_cache_miss_tokens",
+)
+
+
+def decode_request(body: bytes | Mapping[str, Any]) -> Request:
+    """Read a request: JSON bytes or a plain mapping. Leading system and developer messages become `system`.
+
+    A `max_tokens` stays in `params.keys`, so that the limit is written under the same name again. A cache
+    breakpoint on a part stays among the part's members. Raises: MalformedRequest.
+    """
+    at = At(WIRE)
+    found = at.body(body)
+    names = ["max_completion_tokens", "max_tokens"]
+    limits = {name: limit for name in names if (limit := at.count(found, name)) is not None}
+    keys = others(found, "model", "max_completion_tokens", "tools", "messages") or {}
+    if len(limits) == len(names):
+        del keys["max_tokens"]
+    listed = (at / "messages").items(found.get("messages"))
+    raw = [(at / "messages" / i).mapping(message) for i, message in enumerate(listed)]
+    head = next(
+        (i for i, each in enumerate(raw) if each.get("role") not in ("system", "developer")), len(raw)
+    )
+    tools = (at / "tools").items(found.get("tools") or ())
+    return Request(
+        params=Params(model=at.string(found, "model"), max_output=next(iter(limits.values()), 0), keys=keys),
+        tools=tuple(_tool(tool, at / "tools" / i) for i, tool in enumerate(tools)),
+        system=tuple(_system(raw[i], at / "messages" / i) for i in range(head)),
+        messages=tuple(_message(raw[i], at / "messages" / i) for i in range(head, len(raw))),
+    )
+
+
+def decode_messages(messages: Sequence[Any]) -> list[Message]:
+    """Read a message list of plain values or SDK objects; a message of role `tool` becomes a user's result.
+
+    Raises: MalformedRequest.
+    """
+    at = At(WIRE) / "messages"
+    return [_message((at / i).mapping(each), at / i) for i, each in enumerate(at.items(messages))]
+
+
+def decode_response(body: Any) -> Response:
+    """Read a response: JSON bytes, a plain mapping or an SDK object. Raises: MalformedResponse.
+
+    The first choice is the message; further ones stay in `extra` under `choices`, other members of the first
+    under `choice`.
+    """
+    at = At(WIRE, response=True)
+    found = at.body(body)
+    if found.get("error") is not None:
+        raise (at / "error").fault("an error, not a completion")
+    choices = (at / "choices").items(found.get("choices"))
+    if not choices:
+        raise (at / "choices").fault("no choice")
+    place = at / "choices" / 0
+    first = place.mapping(choices[0])
+    usage = (at / "usage").mapping(found.get("usage") or {})
+    extra = others(found, "id", "model", "choices", "usage") or {}
+    leftovers = {
+        "choice": others(first, "index", "message", "finish_reason"),
+        "usage": others(usage, *_USAGE),
+    }
+    extra |= {name: rest for name, rest in leftovers.items() if rest}
+    if len(choices) > 1:
+        extra["choices"] = [place.mapping(choice) for choice in choices[1:]]
+    return Response(
+        message=_message(
+            {"role": "assistant", **(place / "message").mapping(first.get("message"))}, place / "message"
+        ),
+        model=at.string(found, "model"),
+        stop_reason=place.text(first, "finish_reason"),
+        response_id=at.text(found, "id"),
+        usage=usage_from(usage),
+        extra=extra or None,
+    )
+
+
+def encode_response(response: Response) -> dict[str, Any]:
+    """Write a response as this wire's server would, for servers that stand in for it."""
+    own = response.message.wire == WIRE
+    extra = dict(response.extra or {})
+    choice, rest, more = extra.pop("choice", {}), extra.pop("usage", {}), extra.pop("choices", [])
+    blocks = [block for block in response.message.blocks if not isinstance(block, Thinking)]
+    forms = [part_form(block, "assistant", own=own) for block in blocks if not isinstance(block, ToolCall)]
+    calls = [call_form(block, own=own).value for block in blocks if isinstance(block, ToolCall)]
+    message: dict[str, Any] = {
+        "role": "assistant",
+        "content": content(forms, joined=not own) if forms else None,
+    }
+    if calls:
+        message["tool_calls"] = calls
+    message |= members(response.message.extra, WIRE, own=own)
+    first = {"index": 0, "message": message, "finish_reason": response.stop_reason, **choice}
+    head = {"id": response.response_id, "object": "chat.completion", "model": response.model}
+    return {**head, "choices": [first, *more], **extra, "usage": _usage(response.usage) | rest}
+
+
+def usage_from(usage: Mapping[str, Any]) -> Usage:
+    """Map a usage object (rulebook of the provider's SDK types, 2026-11-30).
+
+    `prompt_tokens` includes what was cached; writes have one lifetime, the short one. A server that counts
+    hits and misses itself (DeepSeek) is taken at its word. Cache counts that are absent beside a known prompt
+    are 0: such a server sells no cache. Raises: MalformedResponse.
+    """
+    at = At(WIRE, "usage", response=True)
+    found = at.mapping(usage)
+    prompt = at.count(found, "prompt_tokens")
+    inputs = (at / "prompt_tokens_details").mapping(found.get("prompt_tokens_details") or {})
+    outputs = (at / "completion_tokens_details").mapping(found.get("completion_tokens_details") or {})
+    absent = None if prompt is None else 0
+    read = at.count(found, "prompt_cache_hit_tokens")
+    if read is None:
+        read = (at / "prompt_tokens_details").count(inputs, "cached_tokens")
+    write = (at / "prompt_tokens_details").count(inputs, "cache_write_tokens")
+    uncached = at.count(found, "prompt_cache_miss_tokens")
+    if uncached is None and prompt is not None:
+        # The provider documents the written tokens as unadjusted, so the parts may exceed the whole.
+        uncached = max(0, prompt - (read or 0) - (write or 0))
+    return Usage(
+        uncached=uncached,
+        cache_read=absent if read is None else read,
+        cache_write_short=absent if write is None else write,
+        cache_write_long=absent,
+        output=at.count(found, "completion_tokens"),
+        reasoning=(at / "completion_tokens_details").count(outputs, "reasoning_tokens"),
+    )
+
+
+def _usage(usage: Usage) -> dict[str, Any]:
+    written: dict[str, Any] = {}
+    if usage.total_input is not None:
+        written["prompt_tokens"] = usage.total_input
+        details = {"cached_tokens": usage.cache_read}
+        if usage.cache_write_short or usage.cache_write_long:
+            details["cache_write_tokens"] = (usage.cache_write_short or 0) + (usage.cache_write_long or 0)
+        written["prompt_tokens_details"] = details
+    if usage.output is not None:
+        written["completion_tokens"] = usage.output
+        written["total_tokens"] = usage.output + (usage.total_input or 0)
+    if usage.reasoning is not None:
+        written["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning}
+    return written
+
+
+def _message(found: dict[str, Any], at: At) -> Message:
+    role = at.string(found, "role")
+    if role not in ROLES:
+        raise (at / "role").fault(f"unknown role {role!r}")
+    parts = _parts(found.get("content"), at / "content")
+    if role == "tool":
+        result = ToolResult(
+            call_id=at.string(found, "tool_call_id"),
+            content=parts,
+            extra=others(found, "role", "tool_call_id", "content"),
+        )
+        return Message(role="user", blocks=(result,), wire=WIRE)
+    blocks: list[Block] = list(parts)
+    known = ["role", "content"]
+    if role == "assistant":
+        known += ["refusal", "tool_calls"]
+        refusal = at.text(found, "refusal")
+        if refusal:
+            raw = compact({"type": "refusal", "refusal": refusal}).decode()
+            blocks.append(Opaque(wire=WIRE, type="refusal", raw=raw))
+        calls = (at / "tool_calls").items(found.get("tool_calls") or ())
+        blocks += [_call(call, at / "tool_calls" / i) for i, call in enumerate(calls)]
+    extra = others(found, *known)
+    return Message(role=role, blocks=tuple(blocks), wire=WIRE, extra=extra)  # pyright: ignore[reportArgumentType]
+
+
+def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:
+    if value is None or isinstance(value, str):
+        return (Text(text=value),) if value else ()
+    return tuple(_part(part, at / i) for i, part in enumerate(at.items(value)))
+
+
+def _part(value: Any, at: At) -> Text | Image | Opaque:
+    found = at.mapping(value)
+    kind = at.string(found, "type")
+    if kind == "text":
+        return Text(text=at.string(found, "text"), extra=others(found, "type", "text"))
+    if kind == "image_url":
+        inner = (at / "image_url").mapping(found.get("image_url"))
+        extra = others(found, "type", "image_url") or {}
+        if rest := others(inner, "url"):
+            extra["image_url"] = rest
+        image = Image(url=(at / "image_url").string(inner, "url"), extra=extra or None)
+        return inline_image(image)
+    return Opaque(wire=WIRE, type=kind, raw=compact(found).decode())
+
+
+def _call(value: Any, at: At) -> ToolCall:
+    found = at.mapping(value)
+    kind = at.text(found, "type") or "function"
+    inner = (at / kind).mapping(found.get(kind))
+    argument = "input" if kind == "custom" else "arguments"
+    extra = others(found, "id", "type", kind) or {}
+    if kind != "function":
+        extra["type"] = kind
+    if rest := others(inner, "name", argument):
+        extra[kind] = rest
+    return ToolCall(
+        id=at.string(found, "id"),
+        name=(at / kind).string(inner, "name"),
+        arguments=(at / kind).string(inner, argument),
+        extra=extra or None,
+    )
+
+
+def _tool(value: Any, at: At) -> ToolSpec:
+    found = at.mapping(value)
+    kind = at.string(found, "type")
+    inner = (at / kind).mapping(found.get(kind))
+    name = (at / kind).string(inner, "name")
+    if kind != "function":
+        return ToolSpec(name=name, extra={WIRE: found})
+    extra = others(found, "type", "function") or {}
+    if rest := others(inner, "name", "description", "parameters"):
+        extra["function"] = rest
+    return ToolSpec(
+        name=name,
+        description=(at / kind).text(inner, "description") or "",
+        schema=(at / kind / "parameters").mapping(inner.get("parameters") or {}),
+        extra={WIRE: extra} if extra else None,
+    )
+
+
+def _system(found: dict[str, Any], at: At) -> Text:
+    """Read a leading message; what its text doesn't say is kept as members that win over the codec's."""
+    extra = others(found, "role", "content") or {}
+    if found.get("role") != "system":
+        extra["role"] = found["role"]
+    parts = _parts(found.get("content"), at / "content")
+    if not isinstance(found.get("content"), str):
+        extra["content"] = found.get("content") or []
+    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    return Text(text=text, extra={WIRE: extra} if extra else None)

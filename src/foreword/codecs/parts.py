@@ -1,0 +1,109 @@
+"""What all wires share: ids, foreign members, pictures, and blocks that a wire has no word for."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from foreword.core.block import Image, Opaque
+from foreword.errors import InvalidText
+
+IMAGE_TOKENS = 1_500
+"""What a picture costs when its size can't be read."""
+DOCUMENT_TOKENS = 1_500
+DOCUMENT_PAGE = 100_000
+"""A document of base64 data is counted as `DOCUMENT_TOKENS` for each started `DOCUMENT_PAGE` characters."""
+
+_MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+_NOT_READ = {"data", "signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "type", "id"}
+_NOT_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_DATA_URL = re.compile(r"data:([\w.+/-]{1,100});base64,")
+
+
+def members(extra: Mapping[str, Any] | None, wire: str, *, own: bool) -> dict[str, Any]:
+    """Return the foreign members that may be sent on a wire.
+
+    Inside a message the message names their wire, and `own` says that it is this one. Outside of a message
+    (a tool, a system block, a bare result) they stand under the name of their wire.
+    """
+    if not extra:
+        return {}
+    if own:
+        return dict(extra)
+    named = extra.get(wire)
+    return dict(named) if isinstance(named, dict) else {}
+
+
+def call_id(id_: str, limit: int) -> str:
+    """Return an id that every provider takes: letters, digits, `_` and `-`, at most `limit` characters.
+
+    A fit id is returned unchanged. Another gets a piece of its SHA-256 at its end, so that two different ids
+    stay different and a call and its result stay a pair.
+    """
+    if id_ and len(id_) <= limit and not _NOT_AN_ID.search(id_):
+        return id_
+    tail = "_" + hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
+    return _NOT_AN_ID.sub("_", id_)[: limit - len(tail)] + tail
+
+
+def json_object(text: str) -> bool:
+    """Say whether a text is one JSON object."""
+    try:
+        return isinstance(msgspec.json.decode(text), dict)
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
+        return False
+
+
+def utf8(text: str) -> bytes:
+    """Encode text. Raises: InvalidText for a lone surrogate."""
+    try:
+        return text.encode()
+    except UnicodeEncodeError as error:
+        raise InvalidText(text, error.start) from error
+
+
+def inline_image(image: Image) -> Image:
+    """Return the same picture with a `data:` URL taken apart and a missing media type read from its bytes."""
+    data, media_type = image.data, image.media_type
+    if data is None and image.url is not None and (head := _DATA_URL.match(image.url)):
+        data, media_type = image.url[head.end() :], head[1]
+    if data is None:
+        return image
+    if media_type is None:
+        media_type = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
+    return Image(media_type=media_type, data=data, extra=image.extra)
+
+
+def opaque_reading(block: Opaque) -> tuple[str, int]:
+    """Return (text, tokens of documents) of a block that only its own wire understands."""
+    texts: list[str] = []
+    tokens = 0
+    pending: list[Any] = [msgspec.json.decode(block.raw)]
+    while pending:
+        match pending.pop():
+            case str(text):
+                texts.append(text)
+            case dict() as value:
+                source: dict[str, Any] = value
+                data = source.get("data")
+                if isinstance(data, str) and "media_type" in source:
+                    tokens += DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
+                pending += [source[key] for key in reversed(source) if key not in _NOT_READ]
+            case list() as value:
+                pending += reversed(value)
+            case _:
+                pass
+    return "\n".join(texts), tokens
+
+
+def stand_in(block: Opaque | Image) -> str:
+    """Say in brackets what stood where a wire can't show it."""
+    match block:
+        case Opaque(wire=wire, form=kind):
+            return f"[{kind} of {wire}, not shown: this model's interface has no such block]"
+        case Image(media_type=media_type, url=url):
+            return f"[image {url or media_type or 'of unknown type'}, not shown]"

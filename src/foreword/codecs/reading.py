@@ -1,0 +1,82 @@
+"""Reading untrusted JSON values of a wire, with the path of each fault."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import msgspec
+
+from foreword.errors import CodecError, MalformedRequest, MalformedResponse
+
+
+class At(msgspec.Struct, frozen=True):
+    """A place in a request (or a response) of a wire. `at / "content" / 0` is a place below it."""
+
+    wire: str
+    path: str = ""
+    response: bool = False
+
+    def __truediv__(self, step: str | int) -> At:
+        path = f"{self.path}.{step}" if self.path else str(step)
+        return At(self.wire, path, self.response)
+
+    def fault(self, text: str) -> CodecError:
+        """Return the error that says what is wrong here."""
+        kind = MalformedResponse if self.response else MalformedRequest
+        return kind(self.wire, self.path or "body", text)
+
+    def body(self, value: Any) -> dict[str, Any]:
+        """Return a whole body: from JSON bytes, a mapping or an SDK object."""
+        if isinstance(value, bytes | bytearray | str):
+            try:
+                value = msgspec.json.decode(value)
+            except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
+                raise self.fault(f"no JSON that can be read: {error}") from error
+        return self.mapping(value)
+
+    def mapping(self, value: Any) -> dict[str, Any]:
+        """Return the members of a JSON object or of an SDK object (those that it was given)."""
+        dump = getattr(value, "model_dump", None)
+        if callable(dump):
+            value = dump(mode="json", exclude_unset=True, warnings=False)
+        if not isinstance(value, Mapping):
+            raise self.fault(f"expected an object, got {_word(value)}")
+        found: dict[str, Any] = {str(key): member for key, member in value.items()}
+        return found
+
+    def items(self, value: Any) -> Sequence[Any]:
+        """Return the items of a list."""
+        if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
+            raise self.fault(f"expected a list, got {_word(value)}")
+        found: Sequence[Any] = value
+        return found
+
+    def string(self, members: Mapping[str, Any], name: str) -> str:
+        """Return a member that must be a string."""
+        value = members.get(name)
+        if not isinstance(value, str):
+            raise (self / name).fault(f"expected a string, got {_word(value)}")
+        return value
+
+    def text(self, members: Mapping[str, Any], name: str) -> str | None:
+        """Return a member that is a string, null or absent."""
+        return None if members.get(name) is None else self.string(members, name)
+
+    def count(self, members: Mapping[str, Any], name: str) -> int | None:
+        """Return a member that is a whole number of at least 0, null or absent."""
+        value = members.get(name)
+        if value is None:
+            return None
+        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+            raise (self / name).fault(f"expected a count, got {_word(value)}")
+        return value
+
+
+def others(members: Mapping[str, Any], *known: str) -> dict[str, Any] | None:
+    """Return the members beside the known ones that are not null; None when there are none."""
+    return {name: value for name, value in members.items() if name not in known and value is not None} or None
+
+
+def _word(value: Any) -> str:
+    return "nothing" if value is None else type(value).__name__

@@ -1,0 +1,50 @@
+"""Where cache marks stand: at the end of what is stable, and where the next request will look.
+
+Changes no bytes of a unit. Source: provider rules as catalog fields (``max_marks``, ``lookback_blocks``).
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from foreword.compiler.compile import Compiled
+
+_SAFE_STEP = 15
+
+
+def place_breakpoints(compiled: Compiled) -> dict[int, str | None]:
+    """Return unit index -> TTL for at most ``max_marks`` marks.
+
+    Order of need: the newest unit (the next request reads it), the end of the request before when it is too far
+    back for the look-back, the end of the system layer.
+    """
+    room = compiled.target.spec.max_marks or 0
+    if room == 0 or compiled.size == 0:
+        return {}
+    wanted: list[int] = []
+
+    def markable(index: int) -> int | None:
+        while index >= 0:
+            unit = compiled.unit(index)
+            if unit.section == "key":
+                return None
+            if unit.markable:
+                return index
+            index -= 1
+        return None
+
+    newest = markable(compiled.size - 1)
+    if newest is not None:
+        wanted.append(newest)
+    if compiled.frozen and compiled.size - compiled.frozen > _SAFE_STEP:
+        end = markable(compiled.frozen - 1)
+        if end is not None:
+            wanted.append(end)
+        middle = markable(compiled.frozen + (compiled.size - compiled.frozen) // 2)
+        if middle is not None and len(wanted) < room - 1:
+            wanted.append(middle)
+    head = markable(compiled.head - 1)
+    if head is not None and len(set(wanted)) < room:
+        wanted.append(head)
+    return {index: None for index in sorted(set(wanted))}

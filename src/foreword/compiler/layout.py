@@ -1,0 +1,55 @@
+"""Layout: the units of one epoch that were already sent, kept encoded; it only grows.
+
+Layouts are shared between successive compiles. One that has moved on is copied before it is extended
+differently, so that a compiled request stays what it was.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from foreword.core.request import Codec, Unit
+from foreword.core.view import Epoch
+
+
+class Layout:
+    """Units and their body fragments, in render order, with running totals.
+
+    ``head``: how many units stand before the messages. ``items``: how many items of the view they show. ``sent``: seq of the last request frozen into it, -1: none.
+    ``stale``: seq of a sent request that this code would encode differently, -1: none.
+    """
+
+    __slots__ = ("epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")
+
+    def __init__(self, epoch: Epoch) -> None:
+        self.epoch = epoch
+        self.units: list[Unit] = []
+        self.parts: list[bytes] = []
+        self.tokens = 0
+        self.items = 0
+        self.sent = -1
+        self.stale = -1
+        self.head = 0
+
+    @property
+    def last(self) -> Unit | None:
+        return self.units[-1] if self.units else None
+
+    def add(self, units: Sequence[Unit], codec: Codec) -> None:
+        """Append units with the bytes that join them."""
+        before = self.last
+        for unit in units:
+            self.parts.append(codec.between(before, unit) + unit.data)
+            self.tokens += unit.tokens
+            self.head += unit.section != "message"
+            before = unit
+        self.units.extend(units)
+
+    def copy(self, count: int, tokens: int, items: int, sent: int, stale: int) -> Layout:
+        """Return a layout of the first ``count`` units, to be extended independently."""
+        layout = Layout(self.epoch)
+        layout.units = self.units[:count]
+        layout.parts = self.parts[:count]
+        layout.tokens, layout.items, layout.sent, layout.stale = tokens, items, sent, stale
+        layout.head = min(self.head, count)
+        return layout

@@ -1,0 +1,254 @@
+"""The manifest: for each byte of a request why it is there, and for all left out how to get it back.
+
+Made on demand from a compiled request; nothing here is stored. Its form is part of the command-line contract.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Sequence
+from typing import Any
+
+from foreword.compiler.compile import Compiled
+from foreword.core.block import Thinking, plain_text
+from foreword.core.event import Answered, EpochStarted, Rewritten
+from foreword.core.reference import recall
+from foreword.core.request import CATEGORIES
+from foreword.core.view import Interaction, Notice, Turn, View
+
+_HOW = {
+    "externalized": "artifact",
+    "cleared": "cleared",
+    "summarized": "summary",
+    "deduplicated": "duplicate",
+    "reset": "dropped",
+}
+
+
+class Sketch:
+    """What the next manifest needs of an earlier request: its unit digests and tokens, and where its log stood."""
+
+    def __init__(self, compiled: Compiled) -> None:
+        units = compiled.units
+        self.digests = [unit.digest for unit in units]
+        self.layers = [unit.layer for unit in units]
+        self.position = compiled.view.position
+        self.epoch = compiled.epoch.number
+
+
+def manifest(
+    compiled: Compiled, *, session: str, provider: str, step: int, previous: Sketch | None, violations: Sequence[str]
+) -> dict[str, Any]:
+    """Return the manifest of ``compiled`` as JSON values.
+
+    ``previous``: the request made before it in this session, None for the first. ``step`` counts from 1.
+    Token figures are the counter's; ``unseen`` is in the model's own tokens.
+    """
+    units = compiled.units
+    kept = _kept(units, previous)
+    by_category = dict.fromkeys(CATEGORIES, 0)
+    for unit in units:
+        by_category[unit.category] += unit.tokens
+    by_category["unseen"] = compiled.budget.unseen
+    total = sum(by_category.values())
+    budget = compiled.budget
+    return {
+        "step": step,
+        "session": session,
+        "log_position": compiled.view.position,
+        "provider": provider,
+        "model": compiled.target.params.model,
+        "epoch": compiled.epoch.number,
+        "bytes": len(compiled.body),
+        "units": [{"layer": unit.layer, "digest": unit.digest.hex()} for unit in units],
+        "tokens": {
+            "total": total,
+            "exact": all(unit.exact for unit in units) and budget.unseen == 0,
+            "by_category": by_category,
+            "predicted": compiled.predicted,
+        },
+        "budget": {
+            "window": budget.window,
+            "working_limit": budget.working_limit,
+            "reserve_output": budget.reserve_output,
+            "reserve_tool_result": budget.reserve_tool_result,
+            "reserve_compaction": budget.reserve_compaction,
+            "available": budget.available,
+        },
+        "segments": _segments(compiled, kept),
+        "omitted": _omitted(compiled),
+        "rewrites": _rewrites(compiled, previous),
+        "prefix": _prefix(compiled, previous, kept),
+        "breakpoints": list(compiled.breakpoints),
+        "pins": _pins(compiled),
+        "violations": list(violations),
+    }
+
+
+def _kept(units: Sequence[Any], previous: Sketch | None) -> int:
+    if previous is None:
+        return 0
+    kept = 0
+    for unit, before in zip(units, previous.digests, strict=False):
+        if unit.digest != before:
+            break
+        kept += 1
+    return kept
+
+
+def _segments(compiled: Compiled, kept: int) -> list[dict[str, Any]]:
+    """Cut the body at the end of each unit; what joins a unit to the one before belongs to it."""
+    segments: list[dict[str, Any]] = []
+    marks = compiled.breakpoints
+    cached_to = max(marks, default=-1) if compiled.target.spec.max_marks else compiled.size - 1
+    total = max(1, compiled.counted)
+    start, before = 0, 0
+    units = compiled.units
+    for index, part in enumerate(compiled.parts):
+        end = start + len(part)
+        if index == len(units):
+            segments.append(_segment("envelope", (), 0, start, end, 1.0, "none", "base", "closes the request"))
+            break
+        unit = units[index]
+        cache = "read" if index < kept and index <= cached_to else "write" if index <= cached_to else "none"
+        depth = round(before / total, 4)
+        segments.append(
+            _segment(unit.category, unit.events, unit.tokens, start, end, depth, cache, unit.by, unit.why)
+        )
+        before += unit.tokens
+        start = end
+    return segments
+
+
+def _segment(
+    kind: str, events: Sequence[int], tokens: int, start: int, end: int, depth: float, cache: str, by: str, why: str
+) -> dict[str, Any]:
+    return {
+        "kind": kind,
+        "events": list(events),
+        "tokens": tokens,
+        "start": start,
+        "end": end,
+        "depth": depth,
+        "cache": cache,
+        "pass": by,
+        "why": why,
+    }
+
+
+def _omitted(compiled: Compiled) -> list[dict[str, Any]]:
+    view = compiled.view
+    fold = view.fold
+    opened = fold.opened
+    alias = opened.alias if opened is not None else "session"
+    epoch = compiled.epoch
+    read_tool = epoch.body.read_tool
+    omitted: list[dict[str, Any]] = []
+
+    def add(seq: int, tokens: int, how: str, why: str, *, readable: bool = True) -> None:
+        call = recall(compiled.target.reader, read_tool, f"{alias}#{seq}") if readable else None
+        omitted.append({"events": [seq], "tokens": tokens, "how": how, "why": why, "recover": call})
+
+    for index, item in enumerate(fold.items):
+        base = index < epoch.items
+        if base and fold.revoked.get(item.seq, epoch.seq) < epoch.seq:
+            add(item.seq, 0, "dropped", "revoked")
+            continue
+        found = view.replacement(item.seq, view.position)
+        if found is not None and found[0].how == "summarized" and base:
+            share = found[1].tokens_removed // max(1, len(found[1].events))
+            for seq in item.events:
+                add(seq, share, "summary", found[0].why)
+            continue
+        if isinstance(item, Interaction):
+            if any(isinstance(block, Thinking) for block in item.message.blocks) and not _thinking_sent(view, item):
+                add(item.seq, 0, "dropped", "reasoning that was not returned to us is never sent as reasoning")
+            for seq in item.result_seqs:
+                replaced = view.replacement(seq, view.position) if seq is not None else None
+                if seq is not None and replaced is not None and (base or not replaced[0].epoch):
+                    rewritten, replacement = replaced
+                    add(seq, replacement.tokens_removed, _HOW[rewritten.how], rewritten.why)
+    for seq in fold.orphans:
+        if fold.events[seq].body is not None:
+            add(seq, 0, "dropped", "a result without a call")
+    for seq, reason in sorted(fold.erased.items()):
+        add(seq, 0, "erased", reason, readable=False)
+    return omitted
+
+
+def _thinking_sent(view: View, item: Interaction) -> bool:
+    body = view.fold.events[item.seq].body
+    return isinstance(body, Answered) and body.request is not None
+
+
+def _rewrites(compiled: Compiled, previous: Sketch | None) -> list[dict[str, Any]]:
+    since = previous.position if previous is not None else 0
+    rewrites: list[dict[str, Any]] = []
+    for event in compiled.view.fold.events[since:]:
+        body = event.body
+        if isinstance(body, Rewritten):
+            removed = sum(replacement.tokens_removed for replacement in body.replacements)
+            rewrites.append(_rewrite(event.seq, body.how, body.why, body.epoch, removed, compiled))
+        elif isinstance(body, EpochStarted):
+            rewrites.append(_rewrite(event.seq, "epoch", body.why, True, 0, compiled))
+    return rewrites
+
+
+def _rewrite(seq: int, kind: str, why: str, epoch: bool, removed: int, compiled: Compiled) -> dict[str, Any]:
+    return {
+        "event": seq,
+        "kind": kind,
+        "why": why,
+        "epoch": epoch,
+        "tokens_removed": removed,
+        "suffix_rewritten": None,
+        "price_delta_usd": None,
+    }
+
+
+def _prefix(compiled: Compiled, previous: Sketch | None, kept: int) -> dict[str, Any]:
+    units = compiled.units
+    kept_tokens = sum(unit.tokens for unit in units[:kept])
+    if previous is None:
+        return {"kept_units": 0, "previous_units": 0, "kept_tokens": 0, "broke": None}
+    broke = None
+    if kept < len(previous.digests):
+        epoch = compiled.epoch
+        explained = epoch.seq >= previous.position
+        broke = {
+            "unit": kept,
+            "layer": previous.layers[kept],
+            "cause": epoch.body.why if explained else "unexplained",
+            "event": epoch.seq if explained else None,
+        }
+    return {
+        "kept_units": kept,
+        "previous_units": len(previous.digests),
+        "kept_tokens": kept_tokens,
+        "broke": broke,
+    }
+
+
+def _pins(compiled: Compiled) -> list[dict[str, Any]]:
+    """List what stands verbatim: a person's messages and texts set by the API, unless revoked."""
+    fold = compiled.view.fold
+    pins: list[dict[str, Any]] = []
+    for index, item in enumerate(fold.items):
+        if not item.kept or item.seq in fold.revoked:
+            continue
+        text = pin_text(compiled.view, item.seq)
+        where = "base" if index < compiled.epoch.items else "said"
+        pins.append({"event": item.seq, "text_sha256": _sha256(text), "where": where})
+    return pins
+
+
+def pin_text(view: View, seq: int) -> str:
+    """Return the text of a kept item: of its text blocks, joined by newlines."""
+    item = view.fold.item(seq)
+    if isinstance(item, Turn):
+        return plain_text(item.message.blocks)
+    return item.text if isinstance(item, Notice) else ""
+
+
+def _sha256(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

@@ -1,0 +1,274 @@
+"""Bring a request back under its budget: clear old results, then summarise the oldest stages, in one epoch.
+
+Levels go from the cheapest to the last resort; the first that reaches its goal is proposed whole, so the cache
+breaks once. Nothing that a person wrote, no pin and not the newest interaction is ever touched, except that the
+newest interaction's results may be excerpted when nothing else fits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import msgspec
+
+from foreword.compiler.compile import Compiled
+from foreword.compiler.passes.externalize import excerpt_replacement, rewrite_draft
+from foreword.compiler.render import read_tool_name
+from foreword.compiler.summary import summarize
+from foreword.core.block import Text
+from foreword.core.event import Draft, Replacement, Why
+from foreword.core.frame import frame
+from foreword.core.reference import recall
+from foreword.core.view import Interaction, Item, View
+
+
+class Level(msgspec.Struct, frozen=True, kw_only=True):
+    """How far a rewrite may go.
+
+    ``keep``: newest interactions left alone. ``ratio``: a summary's share of its stage; 0: no summaries.
+    ``merge``: one summary for everything old, existing ones included. ``goal``: share of the available budget
+    to reach; above 1 counts against the hard limit.
+    """
+
+    keep: int
+    ratio: float
+    merge: bool = False
+
+
+class Sizes(msgspec.Struct, kw_only=True):
+    """Counted tokens in the current request: of single events, and of placed summaries by their first event."""
+
+    events: dict[int, int]
+    summaries: dict[tuple[int, ...], int]
+
+    def of(self, item: Item) -> int:
+        return sum(self.events.get(seq, 0) for seq in item.events)
+
+
+class Plan(msgspec.Struct, kw_only=True):
+    """What a level would do, and the counted size it would leave."""
+
+    cleared: list[Replacement]
+    summarized: list[Replacement]
+    left: int
+
+
+def levels(keep: int, ratio: float) -> tuple[Level, ...]:
+    """Return the levels, cheapest first."""
+    return (
+        Level(keep=keep, ratio=0.0),
+        Level(keep=keep, ratio=ratio),
+        Level(keep=min(2, keep), ratio=ratio / 2),
+        Level(keep=1, ratio=ratio / 4, merge=True),
+        Level(keep=1, ratio=0.0, merge=True),
+    )
+
+
+def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
+    """Propose the rewrites that bring ``compiled`` down, or nothing when it isn't worth an epoch.
+
+    ``attempt``: how many rewrites were already tried for this request; each starts one level further.
+    """
+    budget, policy, view = compiled.budget, compiled.policy, compiled.view
+    room = max(0, budget.available - budget.unseen)
+    low = budget.counted(int(room * policy.low_water))
+    high = budget.counted(room)
+    hard = budget.counted(max(0, budget.limit - budget.unseen))
+    over = compiled.predicted > budget.limit
+    sizes = _sizes(compiled)
+    best: Plan | None = None
+    for number, level in enumerate(levels(policy.keep_interactions, policy.summary_ratio)):
+        if number < attempt:
+            continue
+        plan = _plan(compiled, level, sizes, low if number < 2 else high * 3 // 4)
+        if best is None or plan.left < best.left:
+            best = plan
+        if plan.left <= (low if number < 2 else high):
+            break
+    if best is None or (best.left > hard and over):
+        shrunk = _shrink_newest(compiled, sizes, hard - (best.left if best else compiled.counted))
+        if shrunk:
+            best = best or Plan(cleared=[], summarized=[], left=compiled.counted)
+            best.cleared = [*best.cleared, *shrunk]
+    if best is None or not (best.cleared or best.summarized):
+        return []
+    gain = compiled.counted - best.left
+    if not over and gain < policy.min_gain * high:
+        return []
+    drafts: list[Draft] = []
+    if best.cleared:
+        drafts.append(rewrite_draft("cleared", why, best.cleared, epoch=True))
+    if best.summarized:
+        drafts.append(rewrite_draft("summarized", why, best.summarized, epoch=True))
+    return drafts
+
+
+def _sizes(compiled: Compiled) -> Sizes:
+    events: dict[int, int] = {}
+    summaries: dict[tuple[int, ...], int] = {}
+    for unit in compiled.units:
+        if unit.section != "message":
+            continue
+        if unit.category == "summary":
+            summaries[unit.events] = unit.tokens
+        elif unit.events:
+            events[unit.events[0]] = events.get(unit.events[0], 0) + unit.tokens
+    return Sizes(events=events, summaries=summaries)
+
+
+def _old_items(view: View, keep: int) -> list[Item]:
+    """Items before the ``keep`` newest interactions; the newest interaction and what follows always stay."""
+    items = view.fold.items
+    seen = 0
+    for index in range(len(items) - 1, -1, -1):
+        if isinstance(items[index], Interaction):
+            seen += 1
+            if seen >= max(1, keep):
+                return items[:index]
+    return []
+
+
+def _plan(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
+    view = compiled.view
+    old = [item for item in _old_items(view, level.keep) if not item.kept and item.seq not in view.fold.revoked]
+    free = [item for item in old if _summary_of(view, item) is None]
+    cleared = [] if compiled.target.reader == "none" else _clearable(compiled, free, sizes)
+    left = compiled.counted
+    if not level.merge and level.ratio == 0.0:
+        taken: list[Replacement] = []
+        for replacement in cleared:
+            if left <= goal:
+                break
+            taken.append(replacement)
+            left -= replacement.tokens_removed
+        return Plan(cleared=taken, summarized=[], left=left)
+    if level.merge:
+        return _merged(compiled, old, sizes, level)
+    return _staged(compiled, free, cleared, sizes, level, goal)
+
+
+def _summary_of(view: View, item: Item) -> Replacement | None:
+    found = view.replacement(item.seq, view.position)
+    return found[1] if found is not None and found[0].how == "summarized" else None
+
+
+def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[Replacement]:
+    """Results worth clearing: plain successes first, oldest first; errors last, since they may still matter."""
+    view, policy, target = compiled.view, compiled.policy, compiled.target
+    alias = view.fold.opened.alias if view.fold.opened is not None else "session"
+    read = read_tool_name(view.fold.tools[1])
+    found: list[tuple[bool, int, Replacement]] = []
+    for item in items:
+        if not isinstance(item, Interaction):
+            continue
+        for position, result in enumerate(item.results):
+            seq = item.result_seqs[position]
+            if seq is None or result is None:
+                continue
+            tokens = sizes.events.get(seq, 0)
+            before = view.replacement(seq, view.position)
+            if tokens <= policy.clear_over or (before is not None and before[0].how == "cleared"):
+                continue
+            call = recall(target.reader, read, f"{alias}#{seq}")
+            text = frame("cleared", f"[{tokens} tokens of {item.calls[position].name} cleared; {call} returns them]")
+            removed = tokens - target.counter.count(text) - 8
+            replacement = Replacement(
+                events=(seq,), text=text, ref=f"{alias}#{seq}", tokens_removed=max(0, removed)
+            )
+            found.append((result.is_error, seq, replacement))
+    return [replacement for _, _, replacement in sorted(found, key=lambda entry: entry[:2])]
+
+
+def _staged(
+    compiled: Compiled, free: Sequence[Item], cleared: list[Replacement], sizes: Sizes, level: Level, goal: int
+) -> Plan:
+    """Summarise oldest stages until clearing what remains is enough."""
+    stages = _stages(compiled.view, free, sizes, compiled.policy.stage_tokens)
+    clears = {replacement.events[0]: replacement for replacement in cleared}
+    left = compiled.counted - sum(replacement.tokens_removed for replacement in clears.values())
+    cap = int(compiled.budget.counted(compiled.budget.available) * compiled.policy.summary_share)
+    used = sum(sizes.summaries.values())
+    summarized: list[Replacement] = []
+    for stage in stages:
+        if left <= goal:
+            break
+        size = sum(sizes.of(item) for item in stage)
+        limit = max(60, min(int(size * level.ratio), cap - used))
+        replacement = _summary(compiled, stage, size, limit)
+        if replacement.tokens_removed <= 0:
+            continue
+        summarized.append(replacement)
+        used += size - replacement.tokens_removed
+        left -= replacement.tokens_removed
+        for item in stage:
+            for seq in item.events:
+                lost = clears.pop(seq, None)
+                left += lost.tokens_removed if lost is not None else 0
+    return Plan(cleared=list(clears.values()), summarized=summarized, left=left)
+
+
+def _merged(compiled: Compiled, old: Sequence[Item], sizes: Sizes, level: Level) -> Plan:
+    """One summary for everything old; it is made from the events again, never from earlier summaries."""
+    if not old:
+        return Plan(cleared=[], summarized=[], left=compiled.counted)
+    covered = {replacement.events for item in old if (replacement := _summary_of(compiled.view, item)) is not None}
+    size = sum(sizes.of(item) for item in old) + sum(sizes.summaries.get(events, 0) for events in covered)
+    room = compiled.budget.counted(compiled.budget.available)
+    limit = max(60, int(room * compiled.policy.summary_share * (0.5 if level.ratio else 0.0)))
+    replacement = _summary(compiled, old, size, limit)
+    if replacement.tokens_removed <= 0:
+        return Plan(cleared=[], summarized=[], left=compiled.counted)
+    return Plan(cleared=[], summarized=[replacement], left=compiled.counted - replacement.tokens_removed)
+
+
+def _stages(view: View, items: Sequence[Item], sizes: Sizes, longest: int) -> list[list[Item]]:
+    """Split at a person's turn, and into runs of about ``longest`` tokens of whole interactions."""
+    stages: list[list[Item]] = []
+    order = {id(item): index for index, item in enumerate(view.fold.items)}
+    last, tokens = -2, 0
+    for item in items:
+        index = order[id(item)]
+        gap = any(between.kept for between in view.fold.items[last + 1 : index]) if last >= 0 else True
+        if gap or not stages or (longest and tokens >= longest):
+            stages.append([])
+            tokens = 0
+        stages[-1].append(item)
+        tokens += sizes.of(item)
+        last = index
+    return stages
+
+
+def _summary(compiled: Compiled, items: Sequence[Item], size: int, limit: int) -> Replacement:
+    view, target = compiled.view, compiled.target
+    events = tuple(seq for item in items for seq in item.events)
+    text = frame("summary", summarize(view, items, limit, target))
+    opened = view.fold.opened
+    removed = size - target.counter.count(text) - target.codec.message_tokens
+    readable = target.reader != "none" and opened is not None
+    return Replacement(
+        events=events,
+        text=text,
+        ref=f"{opened.alias}#{events[0]}" if readable and opened is not None else None,
+        tokens_removed=removed,
+    )
+
+
+def _shrink_newest(compiled: Compiled, sizes: Sizes, room: int) -> list[Replacement]:
+    """Excerpt the newest interaction's results to what still fits; nothing when the agent has no reader."""
+    view, target = compiled.view, compiled.target
+    newest = next((item for item in reversed(view.fold.items) if isinstance(item, Interaction)), None)
+    if newest is None or target.reader == "none":
+        return []
+    texts = [
+        (position, tokens)
+        for position, result in enumerate(newest.results)
+        if result is not None
+        and all(isinstance(block, Text) for block in result.content)
+        and (tokens := sizes.events.get(newest.result_seqs[position] or -1, 0)) > 120
+    ]
+    total = sum(tokens for _, tokens in texts)
+    if not texts:
+        return []
+    aim = max(30, (total + room) // len(texts) - 100)
+    shrunk = [excerpt_replacement(view, newest, position, tokens, aim, target) for position, tokens in texts]
+    return [replacement for replacement in shrunk if replacement.tokens_removed > 0]

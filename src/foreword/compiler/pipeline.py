@@ -1,0 +1,139 @@
+"""The pipeline: what must be appended before the next request can be sent, pass by pass. Pure.
+
+``propose`` returns the next batch of events, or nothing when the compiled request stands. The engine appends
+them and asks again; rounds are bounded by ``MAX_ROUNDS``, and each rewrite lowers tokens.
+"""
+
+from __future__ import annotations
+
+from foreword.compiler.budget import Budget, budget_of
+from foreword.compiler.compile import Compiled, SentUnits, compile
+from foreword.compiler.passes.externalize import externalize
+from foreword.compiler.passes.reduce import levels, reduce
+from foreword.compiler.passes.repair_pairs import repair_pairs
+from foreword.compiler.policy import Policy
+from foreword.compiler.render import read_tool_name
+from foreword.core.event import Draft, EpochStarted, Why
+from foreword.core.target import Target
+from foreword.core.view import Interaction, View
+from foreword.errors import OverBudget
+
+MAX_ROUNDS = 12
+
+
+class Step:
+    """One round: ``drafts`` to append before asking again, or the ``compiled`` request that stands."""
+
+    def __init__(self, drafts: list[Draft], compiled: Compiled | None) -> None:
+        self.drafts = drafts
+        self.compiled = compiled
+
+
+def propose(
+    view: View,
+    policy: Policy,
+    target: Target,
+    previous: Compiled | None = None,
+    sent_units: SentUnits | None = None,
+) -> Step:
+    """Return what to append next, or the request.
+
+    Raises: OverBudget when what must be sent can't fit; then nothing is proposed and nothing is to be appended.
+    """
+    fold = view.fold
+    budget = budget_of(view, policy, target)
+    drafts = [*repair_pairs(view), *externalize(view, policy, target, budget)]
+    if drafts:
+        return Step(drafts, None)
+    why = _epoch_reason(view, target)
+    if why is not None:
+        return Step([epoch_draft(view, target, policy, why, 0)], None)
+    compiled = compile(view, policy, target, previous, sent_units)
+    if compiled.stale >= 0:
+        return Step([epoch_draft(view, target, policy, "upgrade", compiled.counted)], None)
+    if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
+        return Step([], compiled)
+    over = compiled.predicted > budget.limit
+    last_sent = fold.sent[-1].seq if fold.sent else -1
+    attempt = sum(1 for seq, rewritten in fold.rewrites if seq > last_sent and rewritten.why == "hard")
+    if over:
+        check_required(compiled)
+    if attempt <= len(levels(0, 0)):
+        rewrites = reduce(compiled, attempt, "hard")
+        if rewrites:
+            return Step([*rewrites, epoch_draft(view, target, policy, "hard", compiled.counted)], None)
+    if over:
+        raise over_budget(compiled, required(compiled))
+    return Step([], compiled)
+
+
+def _epoch_reason(view: View, target: Target) -> Why | None:
+    """Say why the base must be rebuilt now; None: it stands."""
+    fold = view.fold
+    if not fold.epochs:
+        return "start"
+    epoch = fold.epochs[-1]
+    if fold.rebuild > epoch.seq:
+        return "permission"
+    if (epoch.body.wire, epoch.body.model) != (target.codec.wire, target.params.model):
+        return "switch"
+    if fold.tools[0] > epoch.seq or fold.instructions[0] > epoch.seq or epoch.body.reader != target.reader:
+        return "manual"
+    return None
+
+
+def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: int) -> Draft:
+    """Return the event that starts an epoch for ``target``."""
+    body = EpochStarted(
+        why=why,
+        wire=target.codec.wire,
+        model=target.params.model,
+        reader=target.reader,
+        read_tool=read_tool_name(view.fold.tools[1]) if target.reader == "tool" else None,
+        policy=policy.name,
+        tokens_before=tokens,
+    )
+    return Draft(body=body, actor="engine", origin="engine", trust="engine")
+
+
+def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
+    """Return (name, events, counted tokens) of all that no rewrite may take away.
+
+    Of the newest interaction only the model's own words and calls count: its results can be excerpted.
+    """
+    items: list[tuple[str, tuple[int, ...], int]] = []
+    fold = compiled.view.fold
+    newest = next((item for item in reversed(fold.items) if isinstance(item, Interaction)), None)
+    totals: dict[str, int] = {}
+    for unit in compiled.units:
+        if unit.section != "message":
+            totals[unit.category] = totals.get(unit.category, 0) + unit.tokens
+            continue
+        item = fold.item(unit.events[0]) if unit.events else None
+        if item is not None and item.kept and unit.category != "summary":
+            items.append((f"words of a person, event {unit.events[0]}", unit.events, unit.tokens))
+        elif newest is not None and unit.events[:1] == (newest.seq,):
+            items.append((f"newest interaction, event {newest.seq}", unit.events, unit.tokens))
+    names = {"tools": "tools", "instructions": "instructions", "envelope": "request keys"}
+    return [(names.get(key, key), (), tokens) for key, tokens in totals.items()] + items
+
+
+def check_required(compiled: Compiled) -> None:
+    """Raise OverBudget before anything is rewritten in vain."""
+    parts = required(compiled)
+    if compiled.budget.predict(sum(tokens for _, _, tokens in parts), grown=False) > compiled.budget.limit:
+        raise over_budget(compiled, parts)
+
+
+def over_budget(compiled: Compiled, parts: list[tuple[str, tuple[int, ...], int]]) -> OverBudget:
+    """Make the error that lists each required item and the smallest window that would do."""
+    budget: Budget = compiled.budget
+    needed = budget.predict(sum(tokens for _, _, tokens in parts), grown=False)
+    return OverBudget(
+        tuple(parts),
+        needed=needed,
+        window=budget.window,
+        reserve_output=budget.reserve_output,
+        unseen=budget.unseen,
+        smallest_window=needed + budget.reserve_output,
+    )

@@ -1,0 +1,180 @@
+"""The deterministic summary of a stage: what was changed, run, failed and said, each line with its events.
+
+No model writes it, so it can't claim more than the record: outcomes are copied, errors are verbatim, a result
+that never came is *unknown*. What a person said is not summarised at all; it stands verbatim beside it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import msgspec
+
+from foreword.core.block import Text, ToolCall, ToolResult, plain_text
+from foreword.core.reference import recall
+from foreword.core.target import Target
+from foreword.core.tokens import Counter
+from foreword.core.view import Interaction, Item, Notice, Turn, View
+
+_PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
+_COMMAND_KEYS = ("command", "cmd", "script")
+_CHANGING = ("write", "edit", "patch", "create", "insert", "replace", "delete", "rename", "move", "apply")
+_ERROR_WORDS = ("error", "fail", "fatal", "exception", "traceback", "panic", "cannot", "undefined", "not found")
+_LINE_CHARS = 220
+
+_ORDER = ("last", "error", "changed", "command", "call", "said", "read", "note")
+"""Classes of lines, dearest first: when room is short, later ones are left out first."""
+
+
+class _Line(msgspec.Struct, frozen=True, kw_only=True):
+    kind: str
+    text: str
+    events: tuple[int, ...]
+
+    @property
+    def shown(self) -> str:
+        return f"- {self.text} [{', '.join(f'#{seq}' for seq in self.events)}]"
+
+
+def summarize(view: View, items: Sequence[Item], limit: int, target: Target) -> str:
+    """Return a summary of ``items`` of about ``limit`` tokens by the counter.
+
+    The head line is always there and names the range and the call that reads an event back; lines follow, by
+    class and then by place, as far as the limit allows; the last line says how many were left out.
+    """
+    opened = view.fold.opened
+    alias = opened.alias if opened is not None else "session"
+    events = [seq for item in items for seq in item.events]
+    calls = sum(len(item.calls) for item in items if isinstance(item, Interaction))
+    call = recall(target.reader, _read_tool(view), f"{alias}#N")
+    how = f"{call} reads event #N whole" if call is not None else "not readable by this agent"
+    head = f"Events #{min(events)} to #{max(events)}, {calls} tool calls, left out here; {how}."
+    lines = _lines(view, items)
+    chosen = _choose(lines, limit, head, target.counter)
+    shown = [line.shown for line in lines if id(line) in chosen]
+    missing = len(lines) - len(shown)
+    if missing:
+        shown.append(f"- ({missing} more lines of less weight are left out)")
+    return "\n".join([head, *shown])
+
+
+def _read_tool(view: View) -> str:
+    epochs = view.fold.epochs
+    name = epochs[-1].body.read_tool if epochs else None
+    if name is not None:
+        return name
+    return "foreword_read" if any(tool.name == "read" for tool in view.fold.tools[1]) else "read"
+
+
+def _choose(lines: Sequence[_Line], limit: int, head: str, counter: Counter) -> set[int]:
+    costs = dict(zip(map(id, lines), counter.count_many([line.shown for line in lines]), strict=True))
+    room = limit - counter.count(head) - 12
+    chosen: set[int] = set()
+    for kind in _ORDER:
+        newest_first = [line for line in reversed(lines) if line.kind == kind]
+        for line in newest_first:
+            cost = costs[id(line)] + 1
+            if cost <= room:
+                chosen.add(id(line))
+                room -= cost
+    return chosen
+
+
+def _lines(view: View, items: Sequence[Item]) -> list[_Line]:
+    lines: list[_Line] = []
+    merged: dict[tuple[str, str], list[int]] = {}
+
+    def add(kind: str, text: str, seq: int) -> None:
+        merged.setdefault((kind, text), []).append(seq)
+
+    last_said = max((i for i, item in enumerate(items) if _said(item)), default=-1)
+    for index, item in enumerate(items):
+        match item:
+            case Turn():
+                text = plain_text(item.message.blocks)
+                if text.strip():
+                    add("note", f"{item.message.role} (not a person): {_clip(text)}", item.seq)
+            case Notice():
+                add("note", f"{item.topic}: {_clip(item.text)}", item.seq)
+            case Interaction():
+                said = _said(item)
+                if said and index == last_said:
+                    add("last", f"the model's last words: {_clip(said, 3 * _LINE_CHARS)}", item.seq)
+                elif said:
+                    add("said", f"the model: {_clip(said)}", item.seq)
+                _add_calls(item, add)
+    for (kind, text), seqs in merged.items():
+        times = f" ({len(seqs)} times)" if len(seqs) > 1 else ""
+        shown = tuple(seqs) if len(seqs) <= 4 else (*seqs[:2], *seqs[-2:])
+        lines.append(_Line(kind=kind, text=text + times, events=shown))
+    lines.sort(key=lambda line: (_ORDER.index(line.kind), line.events[0]))
+    return lines
+
+
+def _said(item: Item) -> str:
+    return plain_text(item.message.blocks).strip() if isinstance(item, Interaction) else ""
+
+
+def _add_calls(item: Interaction, add: Any) -> None:
+    for call, result, seq in zip(item.calls, item.results, item.result_seqs, strict=True):
+        at = seq if seq is not None else item.seq
+        arguments = _arguments(call)
+        text = "\n".join(block.text for block in result.content if isinstance(block, Text)) if result else ""
+        outcome = _outcome(result, text)
+        path = _first(arguments, _PATH_KEYS)
+        command = _first(arguments, _COMMAND_KEYS)
+        if command is not None:
+            add("command", f"ran `{_clip(command)}`: {outcome}", at)
+        elif path is not None:
+            changing = any(word in call.name.lower() for word in _CHANGING)
+            add("changed" if changing else "read", f"{call.name} {_clip(path)}: {outcome}", at)
+        else:
+            result_line = f"; {_clip(text, 160)}" if text.strip() else ""
+            add("call", f"{call.name}({_clip(call.arguments, 160)}): {outcome}{result_line}", at)
+        if result is not None and (result.is_error or outcome.startswith("exit code")):
+            add("error", f"error, verbatim: {_error_line(text)}", at)
+
+
+def _outcome(result: ToolResult | None, text: str) -> str:
+    """Say what the record says: an exit code, an error flag, a plain return, or nothing known."""
+    if result is None:
+        return "unknown"
+    tail = text[-200:].lower()
+    place = max(tail.rfind("exit code"), text[:60].lower().find("exit code"))
+    if place >= 0:
+        window = tail if tail.rfind("exit code") >= 0 else text[:60].lower()
+        digits = "".join(c for c in window[window.rfind("exit code") + 9 :][:8] if c.isdigit())
+        if digits:
+            return "exit code 0" if int(digits) == 0 and not result.is_error else f"exit code {int(digits)}"
+    return "error" if result.is_error else "returned"
+
+
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    try:
+        value = msgspec.json.decode(call.arguments.encode())
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return {}
+    return value if isinstance(value, dict) else {}
+
+
+def _first(arguments: dict[str, Any], keys: Sequence[str]) -> str | None:
+    for key in keys:
+        value = arguments.get(key)
+        if isinstance(value, str) and value.strip():
+            return value
+    return None
+
+
+def _error_line(text: str) -> str:
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    for line in lines:
+        lowered = line.lower()
+        if any(word in lowered for word in _ERROR_WORDS) and not lowered.startswith("exit code"):
+            return _clip(line)
+    return _clip(lines[-1]) if lines else "(no text)"
+
+
+def _clip(text: str, limit: int = _LINE_CHARS) -> str:
+    flat = " ".join(text.split())
+    return flat if len(flat) <= limit else f"{flat[: limit - 1]}…"

@@ -1,0 +1,334 @@
+"""Events: the immutable facts of a session, and the bodies that say what happened.
+
+An event is a header (who, when, trust, audience, causes), a body, and two hashes. ``commit`` is
+H(nonce || payload): the nonce lives and dies with the payload, so an erased payload leaves a chain that
+verifies and a hash that betrays nothing. ``link`` chains header and commit to the event before
+(docs/decisions/0001-event-and-commitment.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any, Literal
+
+import msgspec
+from msgspec import Struct
+
+from foreword.core.block import Message, Text, ToolResult, ToolSpec
+from foreword.core.usage import Usage
+
+Trust = Literal["person", "operator", "engine", "model", "tool", "foreign"]
+Why = Literal[
+    "start", "arrival", "hard", "permission", "stage", "price", "cold", "quality", "manual", "upgrade", "switch"
+]
+How = Literal["externalized", "deduplicated", "cleared", "summarized", "reset"]
+
+GENESIS = b"\0" * 32
+NONCE_BYTES = 16
+
+
+class SessionOpened(Struct, frozen=True, kw_only=True, tag="session_opened", omit_defaults=True):
+    """The first event. ``alias`` is short, unique in the store, and stands in every reference.
+
+    A fork has ``parent`` = (session id, last shared seq): its log is the parent's up to there, then its own.
+    """
+
+    session: str
+    alias: str
+    format: str = "foreword"
+    source: str | None = None
+    parent: tuple[str, int] | None = None
+
+
+class InstructionsSet(Struct, frozen=True, kw_only=True, tag="instructions_set", omit_defaults=True):
+    """The system text, whole; replaces what was set before, from the next epoch on."""
+
+    blocks: tuple[Text, ...]
+
+
+class ToolsSet(Struct, frozen=True, kw_only=True, tag="tools_set", omit_defaults=True):
+    """The tools offered, whole and in order; replaces what was set before, from the next epoch on."""
+
+    tools: tuple[ToolSpec, ...]
+
+
+class UnseenPrefix(Struct, frozen=True, kw_only=True, tag="unseen_prefix", omit_defaults=True):
+    """A prefix that the record doesn't hold (system prompt and tools of a foreign agent).
+
+    ``tokens``: its inferred size in the provider's tokens; counted in budget and cost, never sent.
+    """
+
+    tokens: int
+    basis: str
+
+
+class Said(Struct, frozen=True, kw_only=True, tag="said", omit_defaults=True):
+    """A message that the model did not write. ``person``: a human wrote it, so it stays verbatim."""
+
+    message: Message
+    person: bool = True
+
+
+class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=True):
+    """A model's response.
+
+    ``request`` is the seq of the ``RequestSent`` it answers; None: the request was not ours (imported).
+    ``usage`` None: not reported. ``partial``: the stream was cut.
+    """
+
+    message: Message
+    model: str | None = None
+    stop_reason: str | None = None
+    response_id: str | None = None
+    usage: Usage | None = None
+    recorded_cost_usd: str | None = None
+    request: int | None = None
+    partial: bool = False
+
+
+class ToolReturned(Struct, frozen=True, kw_only=True, tag="tool_returned", omit_defaults=True):
+    """A tool's result. It answers the oldest open call of that id; log order is arrival."""
+
+    result: ToolResult
+
+
+class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The exact text that stands for ``events`` from now on, where the first of them stood.
+
+    One tool result: the text replaces its content. Several events: a summary, and the events are left out.
+    ``ref`` reads the original back; None: no reader of this agent can. ``tokens_removed``: by the counter.
+    """
+
+    events: tuple[int, ...]
+    text: str
+    ref: str | None = None
+    tokens_removed: int = 0
+
+
+class Rewritten(Struct, frozen=True, kw_only=True, tag="rewritten", omit_defaults=True):
+    """A rewrite with its result. ``epoch``: it changes bytes already sent and waits for the next epoch."""
+
+    how: How
+    why: Why
+    replacements: tuple[Replacement, ...]
+    epoch: bool = False
+
+
+class Repaired(Struct, frozen=True, kw_only=True, tag="repaired", omit_defaults=True):
+    """A fault of the history that no wire accepts, and what is sent instead.
+
+    ``fault``: ``open_call`` (``text`` answers the call ``call_id`` of event ``event``; its outcome is
+    unknown), ``orphan_result`` (event ``event`` has no call and is left out), ``no_user_turn`` (``text`` is
+    said where the wire wants a user's word).
+    """
+
+    fault: Literal["open_call", "orphan_result", "no_user_turn"]
+    event: int
+    call: int = 0
+    text: str = ""
+
+
+class Noticed(Struct, frozen=True, kw_only=True, tag="noticed", omit_defaults=True):
+    """A notice of the engine, kept where it happened: a late result, an amended or revoked constraint."""
+
+    topic: str
+    text: str
+    about: tuple[int, ...] = ()
+
+
+class Pinned(Struct, frozen=True, kw_only=True, tag="pinned", omit_defaults=True):
+    """A standing text set by the API; it is said at once as a notice and stands in every later base."""
+
+    text: str
+
+
+class Revoked(Struct, frozen=True, kw_only=True, tag="revoked", omit_defaults=True):
+    """Event ``target`` (a pin or a person's message) no longer holds. ``text`` is the notice that says so."""
+
+    target: int
+    text: str
+
+
+class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_defaults=True):
+    """The base is rebuilt here. ``reader`` is the reader named in it; sizes are by the counter."""
+
+    why: Why
+    wire: str
+    model: str
+    reader: str
+    read_tool: str | None = None
+    policy: str = ""
+    tokens_before: int = 0
+
+
+class RequestSent(Struct, frozen=True, kw_only=True, tag="request_sent", omit_defaults=True):
+    """A request was handed out. ``added``: digests of the units it adds to the one before in this epoch.
+
+    ``units``: number of units in all. ``tokens``: size by the counter, without the unseen prefix.
+    """
+
+    wire: str
+    model: str
+    units: int
+    added: tuple[bytes, ...]
+    tokens: int
+    codec: int = 1
+
+
+class Erased(Struct, frozen=True, kw_only=True, tag="erased", omit_defaults=True):
+    """The payloads of ``targets`` and of all that was derived from them are gone, and why.
+
+    ``answers``: (target, answered event, call position) of each erased tool result, so that its call keeps an
+    answer.
+    """
+
+    targets: tuple[int, ...]
+    reason: str
+    answers: tuple[tuple[int, int, int], ...] = ()
+
+
+class ForeignNoted(Struct, frozen=True, kw_only=True, tag="foreign_noted", omit_defaults=True):
+    """A foreign record that is not history: a compaction of the original tool, a record we can't read.
+
+    ``where`` is its place in the source; ``raw`` its JSON text (None: named, not kept).
+    """
+
+    code: str
+    where: str
+    text: str = ""
+    raw: str | None = None
+
+
+Body = (
+    SessionOpened
+    | InstructionsSet
+    | ToolsSet
+    | UnseenPrefix
+    | Said
+    | Answered
+    | ToolReturned
+    | Rewritten
+    | Repaired
+    | Noticed
+    | Pinned
+    | Revoked
+    | EpochStarted
+    | RequestSent
+    | Erased
+    | ForeignNoted
+)
+
+SCHEMA = 1
+
+
+class Draft(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A fact not yet appended: a body and the parts of the header that its writer knows.
+
+    ``at``: microseconds since 1970 UTC; None: the session's clock fills it in.
+    """
+
+    body: Body
+    at: int | None = None
+    actor: str = "caller"
+    origin: str = "library"
+    trust: Trust = "operator"
+    subject: str | None = None
+    audience: tuple[str, ...] = ()
+    causes: tuple[int, ...] = ()
+
+
+class Event(Struct, frozen=True, kw_only=True, gc=False):
+    """An appended fact.
+
+    ``seq`` counts from 0 in one session. ``at``: microseconds since 1970 UTC. ``audience``: who may see it,
+    empty = everyone of the tenant. ``body`` and ``nonce`` None: erased. ``schema``: version of the body's form.
+    """
+
+    seq: int
+    kind: str
+    schema: int
+    at: int
+    actor: str
+    origin: str
+    trust: Trust
+    tenant: str
+    subject: str | None
+    audience: tuple[str, ...]
+    causes: tuple[int, ...]
+    commit: bytes
+    link: bytes
+    nonce: bytes | None
+    body: Body | None
+
+
+_encoder = msgspec.json.Encoder(order="deterministic")
+_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
+
+
+def kind_of(body: Body) -> str:
+    """Return the body's tag, which is the event's kind."""
+    return str(body.__struct_config__.tag)
+
+
+def encode_body(body: Body) -> bytes:
+    """Return the payload: deterministic JSON with its tag inside."""
+    return _encoder.encode(body)
+
+
+def decode_body(kind: str, schema: int, payload: bytes) -> Body:
+    """Read a payload of any schema version ever written.
+
+    Raises: msgspec.DecodeError (the store translates it: it knows the place).
+    """
+    del kind, schema  # one schema so far; upcasters join here, keyed by (kind, schema)
+    return _decoder.decode(payload)
+
+
+def commit_of(nonce: bytes, payload: bytes) -> bytes:
+    """Return H(nonce || payload)."""
+    return hashlib.sha256(nonce + payload).digest()
+
+
+def link_of(previous: bytes, header: tuple[Any, ...], commit: bytes) -> bytes:
+    """Return the chain hash over the previous link, every header field and the commit."""
+    return hashlib.sha256(previous + _encoder.encode(header) + commit).digest()
+
+
+def header_of(event: Event) -> tuple[Any, ...]:
+    """Return the header fields that the chain covers, in their fixed order."""
+    return (
+        event.seq,
+        event.kind,
+        event.schema,
+        event.at,
+        event.actor,
+        event.origin,
+        event.trust,
+        event.tenant,
+        event.subject,
+        event.audience,
+        event.causes,
+    )
+
+
+def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce: bytes) -> Event:
+    """Make the event that follows ``previous`` (the link before it, or ``GENESIS``)."""
+    commit = commit_of(nonce, encode_body(draft.body))
+    event = Event(
+        seq=seq,
+        kind=kind_of(draft.body),
+        schema=SCHEMA,
+        at=at if draft.at is None else draft.at,
+        actor=draft.actor,
+        origin=draft.origin,
+        trust=draft.trust,
+        tenant=tenant,
+        subject=draft.subject,
+        audience=draft.audience,
+        causes=draft.causes,
+        commit=commit,
+        link=b"",
+        nonce=nonce,
+        body=draft.body,
+    )
+    return msgspec.structs.replace(event, link=link_of(previous, header_of(event), commit))

@@ -1,0 +1,107 @@
+"""Units and the codec's interface: what a request is made of, in render order.
+
+A *unit* is the smallest piece whose bytes count for a provider's cache: a key that invalidates a layer, a
+tool, a system block, a message block (docs/decisions/0002-units-and-layer-keys.md). Its bytes never carry a
+cache mark. A request is the list of its units; the codec joins them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Literal, Protocol
+
+from msgspec import Struct
+
+from foreword.core.block import Message, Text, ToolResult, ToolSpec
+
+Layer = Literal["tools", "system", "messages"]
+Section = Literal["key", "tool", "system", "message"]
+Category = Literal[
+    "envelope", "tools", "instructions", "pins", "preload", "skills", "memory", "summary", "history", "recent",
+    "notice", "state", "unseen",
+]  # fmt: skip
+CATEGORIES: tuple[str, ...] = (
+    "envelope", "tools", "instructions", "pins", "preload", "skills", "memory", "summary", "history", "recent",
+    "notice", "state", "unseen",
+)  # fmt: skip
+
+
+class Piece(Struct, frozen=True, kw_only=True, gc=False):
+    """What a codec makes of a value: bytes of one unit, and what is countable in it.
+
+    ``role``: role of the wire message it stands in ("" outside messages). ``text``: all text a tokenizer would
+    see; ``media_tokens``: what images and documents add; ``source``: index into the values that were given.
+    ``lost``: what the wire can't say, in words (empty: nothing).
+    """
+
+    section: Section
+    layer: Layer
+    role: str
+    kind: str
+    data: bytes
+    text: str
+    media_tokens: int = 0
+    markable: bool = True
+    source: int = 0
+    lost: tuple[str, ...] = ()
+
+
+class Unit(Struct, frozen=True, kw_only=True, gc=False):
+    """A piece placed in a request, with its provenance.
+
+    ``digest`` covers layer, role and bytes. ``events``: seqs it came from. ``tokens``: by the counter, message
+    overhead included. ``by`` and ``why``: the pass that put it there and its reason.
+    """
+
+    section: Section
+    layer: Layer
+    role: str
+    kind: str
+    data: bytes
+    digest: bytes
+    tokens: int
+    exact: bool
+    markable: bool
+    category: Category
+    events: tuple[int, ...]
+    by: str
+    why: str
+
+
+class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Request parameters. ``max_output``: tokens. ``keys``: further members in the wire's own form and order;
+
+    those that invalidate a layer become key units of that layer, the others stand in the envelope.
+    """
+
+    model: str
+    max_output: int
+    keys: dict[str, Any] = {}
+
+
+class Codec(Protocol):
+    """One wire: values to pieces, units to bytes. Pure; never sends, never reads a clock.
+
+    The body is written in render order, so that joining is one pass: keys, tools, keys, system, keys, messages,
+    then members that no cache looks at. ``between`` gives the bytes before a unit, ``close`` those after the
+    last; ``mark`` puts a cache mark on a unit's bytes (a wire without marks returns them unchanged).
+    """
+
+    wire: str
+    version: int
+    message_tokens: int
+    """Tokens a message costs beyond its text, by the provider's public rule."""
+
+    def keys(self, params: Params) -> list[Piece]: ...
+    def tool(self, tool: ToolSpec) -> Piece: ...
+    def system(self, block: Text) -> Piece: ...
+    def message(self, message: Message, *, thinking: bool) -> list[Piece]: ...
+    def results(self, results: Sequence[ToolResult]) -> list[Piece]: ...
+    def between(self, before: Unit | None, unit: Unit) -> bytes: ...
+    def close(self, last: Unit | None, params: Params) -> bytes: ...
+    def mark(self, data: bytes, ttl: str | None) -> bytes: ...
+
+
+def unit_digest_input(piece: Piece) -> bytes:
+    """Return the bytes that a unit's digest covers."""
+    return f"{piece.layer}\0{piece.role}\0".encode() + piece.data

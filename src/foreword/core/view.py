@@ -1,0 +1,365 @@
+"""The view: a fold over the log that says what there is to send.
+
+``View`` is persistent by position: extending the newest view is O(new events), and an older view stays valid
+because it is folded anew when somebody still reads it. The fold decides pairing once: a result answers the
+oldest open call of its id, ids are made unique, and an interaction's results stand in call order whatever
+order they arrived in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+import msgspec
+
+from foreword.core.block import Message, Text, ToolCall, ToolResult, ToolSpec
+from foreword.core.event import (
+    Answered,
+    EpochStarted,
+    Erased,
+    Event,
+    InstructionsSet,
+    Noticed,
+    Pinned,
+    Repaired,
+    Replacement,
+    RequestSent,
+    Revoked,
+    Rewritten,
+    Said,
+    SessionOpened,
+    ToolReturned,
+    ToolsSet,
+    UnseenPrefix,
+)
+
+
+class Turn:
+    """A message that the model did not write, at event ``seq``. ``kept``: it is never rewritten."""
+
+    __slots__ = ("kept", "message", "person", "seq")
+
+    def __init__(self, seq: int, message: Message, person: bool) -> None:
+        self.seq = seq
+        self.message = message
+        self.person = person
+        self.kept = person
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        return (self.seq,)
+
+
+class Interaction:
+    """An assistant message with its calls and their results, in call order: the atomic piece of history.
+
+    ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open.
+    """
+
+    __slots__ = ("calls", "message", "result_seqs", "results", "seq")
+    person = False
+    kept = False
+
+    def __init__(self, seq: int, message: Message, calls: tuple[ToolCall, ...]) -> None:
+        self.seq = seq
+        self.message = message
+        self.calls = calls
+        self.results: list[ToolResult | None] = [None] * len(calls)
+        self.result_seqs: list[int | None] = [None] * len(calls)
+
+    @property
+    def closed(self) -> bool:
+        return None not in self.results
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        return (self.seq, *(seq for seq in self.result_seqs if seq is not None))
+
+
+class Notice:
+    """Engine text at event ``seq``, kept where it happened. ``kept``: a pin, which every base repeats."""
+
+    __slots__ = ("kept", "seq", "text", "topic")
+    person = False
+
+    def __init__(self, seq: int, topic: str, text: str, kept: bool) -> None:
+        self.seq = seq
+        self.topic = topic
+        self.text = text
+        self.kept = kept
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        return (self.seq,)
+
+
+Item = Turn | Interaction | Notice
+
+
+class Mark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A place in the log with the number of items before it."""
+
+    seq: int
+    items: int
+
+
+class Sent(Mark, frozen=True, kw_only=True):
+    """A request that was handed out."""
+
+    body: RequestSent
+
+
+class Epoch(Mark, frozen=True, kw_only=True):
+    """An epoch's start; ``number`` counts from 1."""
+
+    body: EpochStarted
+    number: int
+
+
+class Reported(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """What a provider billed for a request of ours: ``estimated`` by the counter, ``actual`` by its usage."""
+
+    sent: int
+    estimated: int
+    actual: int
+
+
+class Fold:
+    """The mutable heart of a view. Only ``View`` touches it."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.events: list[Event] = []
+        self.opened: SessionOpened | None = None
+        self.instructions: tuple[int, tuple[Text, ...]] = (-1, ())
+        self.tools: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
+        self.unseen = 0
+        self.items: list[Item] = []
+        self.replacements: dict[int, list[tuple[int, Rewritten, Replacement]]] = {}
+        self.repairs: list[tuple[int, Repaired]] = []
+        self.rewrites: list[tuple[int, Rewritten]] = []
+        self.sent: list[Sent] = []
+        self.epochs: list[Epoch] = []
+        self.reports: list[Reported] = []
+        self.revoked: dict[int, int] = {}
+        self.erased: dict[int, str] = {}
+        self.orphans: list[int] = []
+        self.mended: set[int] = set()
+        self.rebuild = -1
+        self._answers: dict[int, tuple[int, int]] = {}
+        self._sent_by_seq: dict[int, RequestSent] = {}
+        self._by_seq: dict[int, Item] = {}
+        self._open: dict[str, list[tuple[Interaction, int]]] = {}
+        self._open_by_event: dict[int, Interaction] = {}
+        self._ids: set[str] = set()
+        self._reserve_erased(events)
+
+    def _reserve_erased(self, events: Iterable[Event]) -> None:
+        listed = list(events)
+        for event in listed:
+            if isinstance(event.body, Erased):
+                self._note_erased(event.body)
+        for event in listed:
+            self.apply(event)
+
+    def _note_erased(self, body: Erased) -> None:
+        for target in body.targets:
+            self.erased[target] = body.reason
+        for target, answered, position in body.answers:
+            self._answers[target] = (answered, position)
+
+    @property
+    def open(self) -> list[Interaction]:
+        """Interactions with an unanswered call, oldest first."""
+        return [interaction for interaction in self._open_by_event.values() if not interaction.closed]
+
+    def item(self, seq: int) -> Item | None:
+        return self._by_seq.get(seq)
+
+    def apply(self, event: Event) -> None:
+        self.events.append(event)
+        body = event.body
+        if body is None:
+            self._apply_gone(event)
+            return
+        match body:
+            case Said():
+                self._add(Turn(event.seq, body.message, body.person))
+            case Answered():
+                self._answer(event.seq, body)
+            case ToolReturned():
+                self._return(event.seq, body.result)
+            case RequestSent():
+                self.sent.append(Sent(seq=event.seq, items=len(self.items), body=body))
+                self._sent_by_seq[event.seq] = body
+            case Rewritten():
+                self.rewrites.append((event.seq, body))
+                for replacement in body.replacements:
+                    for seq in replacement.events:
+                        self.replacements.setdefault(seq, []).append((event.seq, body, replacement))
+            case EpochStarted():
+                number = len(self.epochs) + 1
+                self.epochs.append(Epoch(seq=event.seq, items=len(self.items), body=body, number=number))
+            case Repaired():
+                self._repair(event.seq, body)
+            case Noticed():
+                self.mended.update(body.about)
+                self._add(Notice(event.seq, body.topic, body.text, kept=False))
+            case Pinned():
+                self._add(Notice(event.seq, "pin", body.text, kept=True))
+            case Revoked():
+                self.revoked[body.target] = event.seq
+                self.rebuild = event.seq
+                self._add(Notice(event.seq, "revoked", body.text, kept=False))
+            case InstructionsSet():
+                self.instructions = (event.seq, body.blocks)
+            case ToolsSet():
+                self.tools = (event.seq, body.tools)
+            case UnseenPrefix():
+                self.unseen = body.tokens
+            case Erased():
+                self.rebuild = event.seq
+            case SessionOpened():
+                self.opened = body
+            case _:
+                pass
+
+    def _add(self, item: Item) -> None:
+        self._by_seq[item.seq] = item
+        self.items.append(item)
+
+    def _answer(self, seq: int, body: Answered) -> None:
+        calls: list[ToolCall] = []
+        blocks = list(body.message.blocks)
+        for index, block in enumerate(blocks):
+            if isinstance(block, ToolCall):
+                unique = self._unique(block.id, seq)
+                if unique != block.id:
+                    blocks[index] = msgspec.structs.replace(block, id=unique)
+                calls.append(block)
+        message = msgspec.structs.replace(body.message, blocks=tuple(blocks))
+        named = tuple(block for block in blocks if isinstance(block, ToolCall))
+        interaction = Interaction(seq, message, named)
+        self._add(interaction)
+        if calls:
+            self._open_by_event[seq] = interaction
+            for position, call in enumerate(calls):
+                self._open.setdefault(call.id, []).append((interaction, position))
+        sent = self._sent_by_seq.get(body.request) if body.request is not None else None
+        if body.request is not None and sent is not None and body.usage is not None:
+            actual = body.usage.total_input
+            if actual:
+                self.reports.append(Reported(sent=body.request, estimated=sent.tokens, actual=actual))
+
+    def _unique(self, call_id: str, seq: int) -> str:
+        unique, attempt = call_id, 0
+        while unique in self._ids or not unique:
+            unique = f"{call_id or 'call'}_{seq}" if attempt == 0 else f"{call_id or 'call'}_{seq}_{attempt}"
+            attempt += 1
+        self._ids.add(unique)
+        return unique
+
+    def _return(self, seq: int, result: ToolResult) -> None:
+        waiting = self._open.get(result.call_id)
+        if not waiting:
+            self.orphans.append(seq)
+            return
+        interaction, position = waiting.pop(0)
+        if not waiting:
+            del self._open[result.call_id]
+        self._close(seq, interaction, position, result)
+
+    def _close(self, seq: int, interaction: Interaction, position: int, result: ToolResult) -> None:
+        wire_id = interaction.calls[position].id
+        interaction.results[position] = (
+            result if result.call_id == wire_id else msgspec.structs.replace(result, call_id=wire_id)
+        )
+        interaction.result_seqs[position] = seq
+        self._by_seq[seq] = interaction
+        if interaction.closed:
+            self._open_by_event.pop(interaction.seq, None)
+
+    def _repair(self, seq: int, body: Repaired) -> None:
+        self.repairs.append((seq, body))
+        interaction = self._by_seq.get(body.event)
+        if body.fault == "open_call" and isinstance(interaction, Interaction):
+            call = interaction.calls[body.call]
+            for waiting in self._open.values():
+                if (interaction, body.call) in waiting:
+                    waiting.remove((interaction, body.call))
+            text = Text(text=body.text)
+            self._close(seq, interaction, body.call, ToolResult(call_id=call.id, content=(text,), is_error=True))
+        elif body.fault == "orphan_result":
+            self.mended.add(body.event)
+        elif body.fault == "no_user_turn":
+            self._add(Notice(seq, "continue", body.text, kept=False))
+
+    def _apply_gone(self, event: Event) -> None:
+        """An erased event keeps its place where the wire needs one: a result still answers its call."""
+        place = self._answers.get(event.seq)
+        if event.kind != "tool_returned" or place is None:
+            return
+        interaction = self._by_seq.get(place[0])
+        if isinstance(interaction, Interaction) and interaction.results[place[1]] is None:
+            for waiting in self._open.values():
+                if (interaction, place[1]) in waiting:
+                    waiting.remove((interaction, place[1]))
+            reason = self.erased.get(event.seq, "erased")
+            content = (Text(text=f"[this result was erased: {reason}]"),)
+            result = ToolResult(call_id=interaction.calls[place[1]].id, content=content)
+            self._close(event.seq, interaction, place[1], result)
+
+
+class View:
+    """What a log says at ``position`` (the number of events folded).
+
+    Reading goes through ``fold``; it is shared with later views and must not be changed.
+    """
+
+    __slots__ = ("_fold", "position")
+
+    def __init__(self, fold: Fold, position: int) -> None:
+        self._fold = fold
+        self.position = position
+
+    @classmethod
+    def of(cls, events: Iterable[Event]) -> View:
+        """Fold a whole log."""
+        fold = Fold(events)
+        return cls(fold, len(fold.events))
+
+    @property
+    def fold(self) -> Fold:
+        """The state at this position; folded anew when a later view has moved the shared one on."""
+        if len(self._fold.events) != self.position:
+            self._fold = Fold(self._fold.events[: self.position])
+        return self._fold
+
+    def extend(self, events: Sequence[Event]) -> View:
+        """Return the view after ``events``. An erasure folds anew, since it changes what was read before."""
+        if any(isinstance(event.body, Erased) for event in events):
+            known = [*self.fold.events, *events]
+            gone = {target for event in known if isinstance(event.body, Erased) for target in event.body.targets}
+            return View.of(
+                msgspec.structs.replace(event, body=None, nonce=None) if event.seq in gone else event
+                for event in known
+            )
+        fold = self.fold
+        for event in events:
+            fold.apply(event)
+        return View(fold, len(fold.events))
+
+    def is_prefix_of(self, other: View) -> bool:
+        """Whether ``other`` continues this view: the same events up to here."""
+        if self.position > other.position:
+            return False
+        if self._fold is other._fold or self.position == 0:
+            return True
+        last = self.position - 1
+        return other._fold.events[last].link == self._fold.events[last].link
+
+    def replacement(self, seq: int, before: int) -> tuple[Rewritten, Replacement] | None:
+        """Return the newest rewrite of event ``seq`` appended before event ``before``."""
+        for at, rewritten, replacement in reversed(self.fold.replacements.get(seq, ())):
+            if at < before:
+                return rewritten, replacement
+        return None

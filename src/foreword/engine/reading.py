@@ -1,0 +1,161 @@
+"""Reading back what a request left out: byte-exact, page by page."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any
+
+import msgspec
+from msgspec import Struct
+
+from foreword.core.event import Event
+from foreword.core.reference import content_bytes, parse_reference
+from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
+
+if TYPE_CHECKING:
+    from foreword.engine.session import Session
+    from foreword.store.store import Store
+
+PAGE_LINES = 400
+PAGE_CHARACTERS = 6_000
+"""A page of the read tool stays near 2,000 tokens; the next call is named when there is more."""
+
+
+class Page(Struct, frozen=True, kw_only=True):
+    """Lines of a content. ``offset``: number of the first line, from 1. ``next``: the call for what follows, None: nothing.
+
+    ``lines`` counts the whole content; a last line without newline is a line. ``text`` joined over the pages
+    from offset 1 is the content.
+    """
+
+    ref: str
+    kind: str
+    bytes: int
+    lines: int
+    offset: int
+    returned_lines: int
+    truncated: bool
+    next: str | None
+    text: str
+
+
+def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
+    """Resolve a reference to (its full form, kind, exact bytes).
+
+    Raises: UnknownReference, UnknownSession, UnknownEvent; Gone with the reason when it was erased.
+    """
+    wanted = parse_reference(ref)
+    store = getattr(source, "store", source)
+    if hasattr(source, "view") and wanted.session in (source.id, source.alias):  # type: ignore[union-attr]
+        events = list(source.events)  # type: ignore[union-attr]
+        name = source.id  # type: ignore[union-attr]
+    elif store is not None:
+        name = store.resolve(wanted.session)  # type: ignore[union-attr]
+        events = store.load(name)  # type: ignore[union-attr]
+    else:
+        raise UnknownReference(ref, "this session is in memory and knows no other")
+    if wanted.seq >= len(events):
+        raise UnknownEvent(name, wanted.seq, len(events))
+    event = events[wanted.seq]
+    if event.body is None:
+        raise Gone(ref, _reason(events, wanted.seq))
+    found = content_bytes(event.body, wanted.block)
+    if found is None:
+        raise UnknownReference(ref, f"event {wanted.seq} has no block {wanted.block}")
+    return ref, *found
+
+
+def _reason(events: list[Event], seq: int) -> str:
+    for event in reversed(events):
+        targets = getattr(event.body, "targets", ())
+        if seq in targets:
+            return str(getattr(event.body, "reason", "erased"))
+    return "erased"
+
+
+def read_page(
+    source: Session | Store,
+    ref: str,
+    *,
+    offset: int = 1,
+    limit: int | None = None,
+    tail: int | None = None,
+    grep: str | None = None,
+    characters: int | None = None,
+    call: str = "foreword read {ref} --offset {offset}",
+) -> Page:
+    """Read lines of what ``ref`` names.
+
+    ``offset``: first line, from 1. ``limit``: at most so many lines, None: all. ``tail``: only the last lines.
+    ``grep``: only lines that hold this literal text. ``characters``: end the page before it grows over this;
+    one longer line still comes whole. ``call``: form of the call for the next page.
+    """
+    full, kind, data = find(source, ref)
+    text = data.decode("utf-8", "replace")
+    lines = _lines(text)
+    numbers = range(len(lines))
+    if grep is not None:
+        numbers = [n for n in numbers if grep in lines[n]]  # type: ignore[assignment]
+    if tail is not None:
+        start = max(0, len(numbers) - tail)
+    else:
+        start = max(0, offset - 1) if grep is None else sum(1 for n in numbers if n < offset - 1)
+    stop = len(numbers) if limit is None else min(len(numbers), start + max(0, limit))
+    shown: list[str] = []
+    size = 0
+    for n in numbers[start:stop]:
+        size += len(lines[n])
+        if characters is not None and shown and size > characters:
+            break
+        shown.append(lines[n])
+    end = start + len(shown)
+    more = end < len(numbers)
+    following = call.format(ref=full, offset=numbers[end] + 1) if more else None
+    first = numbers[start] + 1 if start < len(numbers) else len(lines) + 1
+    return Page(
+        ref=full,
+        kind=kind,
+        bytes=len(data),
+        lines=len(lines),
+        offset=first,
+        returned_lines=len(shown),
+        truncated=more,
+        next=following,
+        text="".join(shown),
+    )
+
+
+def _lines(text: str) -> list[str]:
+    """Split at newlines only, keeping them, so that joining gives the text back."""
+    lines = text.split("\n")
+    last = lines.pop()
+    return [line + "\n" for line in lines] + ([last] if last else [])
+
+
+def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
+    """Execute the read tool's call; a fault is told as text, since the model must see it and go on."""
+    try:
+        given = msgspec.json.decode(arguments.encode()) if isinstance(arguments, str) else dict(arguments)
+    except (msgspec.DecodeError, UnicodeEncodeError):
+        return "[arguments are not JSON; give {\"ref\": ...}]"
+    if not isinstance(given, dict) or not isinstance(given.get("ref"), str):
+        return "[ref is missing; give {\"ref\": \"...\"} as a <foreword> note names it]"
+    numbers = {name: given[name] for name in ("offset", "limit", "tail") if isinstance(given.get(name), int)}
+    grep = given["grep"] if isinstance(given.get("grep"), str) else None
+    epochs = session.view.fold.epochs
+    name = (epochs[-1].body.read_tool if epochs else None) or "read"
+    try:
+        page = read_page(
+            session,
+            given["ref"],
+            limit=numbers.get("limit", PAGE_LINES),
+            offset=numbers.get("offset", 1),
+            tail=numbers.get("tail"),
+            grep=grep,
+            characters=PAGE_CHARACTERS,
+            call=name + '(ref="{ref}", offset={offset})',
+        )
+    except ForewordError as error:
+        return f"[{error}]"
+    rest = f"\n[lines {page.offset} and following of {page.lines}; next: {page.next}]" if page.next else ""
+    return page.text + rest

@@ -1,0 +1,415 @@
+"""Session: append what was said and done, compile the next request, record the response.
+
+The one place where the pure engine meets a store, a clock and chance. Facts are synced before they are
+acknowledged. ``RequestSent`` alone is written together with the next fact: losing it in a crash loses nothing,
+since the same log compiles to the same request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from foreword.codecs.decoded import Response
+from foreword.compiler.compile import Compiled
+from foreword.compiler.pipeline import MAX_ROUNDS, propose
+from foreword.compiler.policy import DEFAULT, Policy
+from foreword.core.block import Image, Message, Opaque, Text, ToolResult, ToolSpec
+from foreword.core.event import (
+    GENESIS,
+    Answered,
+    Draft,
+    EpochStarted,
+    Erased,
+    Event,
+    InstructionsSet,
+    Pinned,
+    RequestSent,
+    Revoked,
+    Rewritten,
+    Said,
+    SessionOpened,
+    ToolReturned,
+    ToolsSet,
+    seal,
+)
+from foreword.core.request import Unit
+from foreword.core.target import Target
+from foreword.core.usage import Usage
+from foreword.core.view import Interaction, View
+from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
+from foreword.engine.reading import Page, read_page, run_read_tool
+from foreword.engine.sync import Synced, synchronise
+from foreword.engine.target import target_for
+from foreword.errors import AppendConflict, CompileError, UnknownEvent
+from foreword.store.store import Store
+
+_RETRIES = 50
+
+
+class Session:
+    """One log and the requests compiled from it. Not for use from several threads at once."""
+
+    def __init__(
+        self,
+        events: Sequence[Event],
+        *,
+        store: Store | None,
+        target: Target | None,
+        policy: Policy = DEFAULT,
+        clock: Clock = system_clock,
+        nonces: Nonces = random_nonce,
+        sent_units: Mapping[int, Sequence[Unit]] | None = None,
+    ) -> None:
+        self.store = store
+        self.target = target
+        self.policy = policy
+        self._clock = clock
+        self._nonces = nonces
+        self._sent_units = sent_units
+        self._pending: list[Event] = []
+        self._pending_units: dict[int, Sequence[Unit]] = {}
+        self._compiled: Compiled | None = None
+        self.view = View.of(events)
+
+    @classmethod
+    def open(
+        cls,
+        store: Store | None,
+        name: str,
+        *,
+        provider: str | None = None,
+        model: str | None = None,
+        target: Target | None = None,
+        policy: Policy = DEFAULT,
+        format: str = "foreword",
+        source: str | None = None,
+        parent: tuple[str, int] | None = None,
+        clock: Clock = system_clock,
+        nonces: Nonces = random_nonce,
+    ) -> Session:
+        """Open the session of this id, or begin it.
+
+        ``store`` None: it lives in memory only. ``provider`` and ``model`` (or a ``target``) say whom requests are
+        for; without them the session can be written and read, not compiled. ``parent``: (session id, last shared
+        seq) of the session that a new one forks from.
+        Raises: UnknownModel; StoreError.
+        """
+        if target is None and provider is not None and model is not None:
+            target = target_for(provider, model)
+        known = store is not None and any(row.id == name for row in store.sessions())
+        if store is not None and known:
+            units = store.sent_units(name)
+            events = store.load(name)
+            return cls(
+                events, store=store, target=target, policy=policy, clock=clock, nonces=nonces, sent_units=units
+            )
+        base = store.load(parent[0])[: parent[1] + 1] if store is not None and parent is not None else []
+        session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
+        for _ in range(_RETRIES):
+            alias = store.alias_for(name) if store is not None else "local"
+            opened = SessionOpened(session=name, alias=alias, format=format, source=source, parent=parent)
+            try:
+                session._append([Draft(body=opened, actor="engine", origin="engine", trust="engine")], name=name)
+                return session
+            except AppendConflict:
+                if store is not None and any(row.id == name for row in store.sessions()):
+                    return cls.open(
+                        store, name, target=target, policy=policy, clock=clock, nonces=nonces
+                    )
+        raise CompileError(f"no free alias for session {name!r} after {_RETRIES} tries")
+
+    @property
+    def id(self) -> str:
+        opened = self.view.fold.opened
+        return opened.session if opened is not None else ""
+
+    @property
+    def alias(self) -> str:
+        """Short name, unique in the store; it stands in references."""
+        opened = self.view.fold.opened
+        return opened.alias if opened is not None else ""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return self.view.fold.events
+
+    # -- facts ---------------------------------------------------------------------------------------------
+
+    def instruct(self, *texts: str) -> None:
+        """Set the system text, one block a text; nothing is appended when it is what stands already."""
+        blocks = tuple(Text(text=text) for text in texts)
+        if self.view.fold.instructions[1] != blocks:
+            self.append(Draft(body=InstructionsSet(blocks=blocks)))
+
+    def offer(self, tools: Sequence[ToolSpec]) -> None:
+        """Set the tools. The same tools with their keys in another order change nothing."""
+        if tuple(tools) != self.view.fold.tools[1]:
+            self.append(Draft(body=ToolsSet(tools=tuple(tools))))
+
+    def say(self, text: str, *, person: bool = True) -> int:
+        """Append a user message. ``person``: a human wrote it, so it stays verbatim. Return its seq."""
+        message = Message(role="user", blocks=(Text(text=text),))
+        trust = "person" if person else "operator"
+        return self.append(Draft(body=Said(message=message, person=person), trust=trust, actor="user"))
+
+    def returned(
+        self, call_id: str, content: str | Iterable[Text | Image | Opaque], *, is_error: bool = False
+    ) -> int:
+        """Append a tool's result. It answers the oldest open call of that id. Return its seq."""
+        blocks = (Text(text=content),) if isinstance(content, str) else tuple(content)
+        result = ToolResult(call_id=call_id, content=blocks, is_error=is_error)
+        return self.append(Draft(body=ToolReturned(result=result), trust="tool", actor="tool"))
+
+    def record(self, response: Any, *, cost_usd: str | None = None) -> int:
+        """Append the response to the request compiled last. Return its seq.
+
+        ``response``: the wire's JSON, bytes, or the official SDK's object.
+        Raises: MalformedResponse.
+        """
+        decoded = response if isinstance(response, Response) else self._target().codec.decode_response(response)  # type: ignore[attr-defined]
+        return self.answered(
+            decoded.message,
+            model=decoded.model,
+            stop_reason=decoded.stop_reason,
+            response_id=decoded.response_id,
+            usage=decoded.usage,
+            cost_usd=cost_usd,
+        )
+
+    def answered(
+        self,
+        message: Message,
+        *,
+        model: str | None = None,
+        stop_reason: str | None = None,
+        response_id: str | None = None,
+        usage: Usage | None = None,
+        cost_usd: str | None = None,
+    ) -> int:
+        """Append a model's message as the response to the request compiled last. Return its seq."""
+        sent = self.view.fold.sent
+        answered = any(isinstance(event.body, Answered) for event in self.events[sent[-1].seq :]) if sent else True
+        body = Answered(
+            message=message,
+            model=model,
+            stop_reason=stop_reason,
+            response_id=response_id,
+            usage=usage,
+            recorded_cost_usd=cost_usd,
+            request=None if answered else sent[-1].seq,
+        )
+        return self.append(Draft(body=body, trust="model", actor="model"))
+
+    def pin(self, text: str) -> int:
+        """Set a standing text: a notice now, and part of every later base. Return its seq."""
+        return self.append(Draft(body=Pinned(text=text)))
+
+    def revoke(self, seq: int, text: str) -> int:
+        """Say that a pin or a person's message no longer holds; an epoch follows and drops its text.
+
+        Raises: UnknownEvent.
+        """
+        self._event(seq)
+        return self.append(Draft(body=Revoked(target=seq, text=text), causes=(seq,)))
+
+    def append(self, *drafts: Draft) -> int:
+        """Append facts; return the seq of the last. They are synced to disk when this returns."""
+        return self._append(list(drafts))
+
+    # -- requests ------------------------------------------------------------------------------------------
+
+    def compile(self) -> Compiled:
+        """Return the next request, after appending the repairs and rewrites it needs.
+
+        Raises: OverBudget (nothing is appended then); CompileError without a target.
+        """
+        target = self._target()
+        last = self._compiled
+        if last is not None and last.target == target and self._stands(last):
+            return last
+        for _ in range(MAX_ROUNDS):
+            step = propose(self.view, self.policy, target, self._compiled, self._sent_units)
+            if step.compiled is not None:
+                self._compiled = step.compiled
+                self._send(step.compiled)
+                return step.compiled
+            try:
+                self._append(step.drafts, facts=False)
+            except AppendConflict:
+                continue  # another writer was first: its facts count, our rewrite is planned anew
+            if any(isinstance(draft.body, EpochStarted) for draft in step.drafts):
+                self._sent_units = None
+        raise CompileError(f"session {self.id}: no stable request after {MAX_ROUNDS} rounds of rewrites")
+
+    def sync(
+        self,
+        messages: Sequence[Any],
+        *,
+        system: str | Sequence[Any] | None = None,
+        tools: Sequence[Any] | None = None,
+    ) -> Synced:
+        """Take a caller's own message list, append what is new, and return the request to send.
+
+        An edited or rewound list forks the session at the last event that still agrees; this object then
+        follows the fork. ``system`` and ``tools`` in the wire's form; None: unchanged.
+        Raises: MalformedRequest; OverBudget.
+        """
+        return synchronise(self, messages, system=system, tools=tools)
+
+    def fork(self, at: int, name: str | None = None) -> Session:
+        """Return a new session that shares events 0 to ``at`` with this one.
+
+        Raises: UnknownEvent.
+        """
+        self._event(at)
+        self.flush()
+        if self.store is None:
+            child = Session(
+                self.events[: at + 1],
+                store=None,
+                target=self.target,
+                policy=self.policy,
+                clock=self._clock,
+                nonces=self._nonces,
+            )
+            opened = SessionOpened(session=name or f"{self.id}~{at}", alias="local", parent=(self.id, at))
+            child._append([Draft(body=opened, actor="engine", origin="engine", trust="engine")])
+            return child
+        return Session.open(
+            self.store,
+            name or self._fork_name(),
+            target=self.target,
+            policy=self.policy,
+            parent=(self.id, at),
+            clock=self._clock,
+            nonces=self._nonces,
+        )
+
+    def become(self, other: Session) -> None:
+        """Follow another session (a fork of this one) from now on."""
+        self.flush()
+        self.__dict__.update(other.__dict__)
+
+    # -- reading and erasing -------------------------------------------------------------------------------
+
+    def read(self, ref: str, **page: Any) -> Page:
+        """Read back what a reference names: see ``engine.reading.read_page`` for the paging arguments."""
+        return read_page(self, ref, **page)
+
+    def run_read_tool(self, arguments: str | Mapping[str, Any]) -> str:
+        """Execute the ``read`` tool that requests offer; return the text of its result, faults included."""
+        return run_read_tool(self, arguments)
+
+    def erase(self, targets: Iterable[int], reason: str) -> tuple[int, ...]:
+        """Erase the payloads of events and of all that was derived from them; return all seqs erased.
+
+        Raises: UnknownEvent.
+        """
+        wanted = set(targets)
+        for seq in wanted:
+            self._event(seq)
+        self.flush()
+        for event in self.events:  # causes point backwards, so one pass finds all that derives
+            if isinstance(event.body, Rewritten) and wanted.intersection(event.causes):
+                wanted.add(event.seq)
+            elif event.trust == "engine" and wanted.intersection(event.causes) and event.kind == "noticed":
+                wanted.add(event.seq)
+        answers: list[tuple[int, int, int]] = []
+        for item in self.view.fold.items:
+            if isinstance(item, Interaction):
+                answers += [
+                    (seq, item.seq, position) for position, seq in enumerate(item.result_seqs) if seq in wanted
+                ]
+        targets_sorted = tuple(sorted(wanted))
+        body = Erased(targets=targets_sorted, reason=reason, answers=tuple(answers))
+        event = self._seal([Draft(body=body)])[0]
+        if self.store is not None:
+            self.store.erase(self.id, targets_sorted, event)
+        self.view = self.view.extend([event])
+        self._compiled = None
+        self._sent_units = None
+        return targets_sorted
+
+    def flush(self) -> None:
+        """Write what waits for the next fact."""
+        if self._pending:
+            self._write([])
+
+    def reload(self) -> None:
+        """Read the log again, dropping what was not yet written."""
+        self._pending, self._pending_units = [], {}
+        if self.store is not None:
+            name = self.id
+            self.view = View.of(self.store.load(name))
+            self._sent_units = self.store.sent_units(name)
+        self._compiled = None
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _target(self) -> Target:
+        if self.target is None:
+            raise CompileError("this session has no target: open it with a provider and a model")
+        return self.target
+
+    def _event(self, seq: int) -> Event:
+        if not 0 <= seq < len(self.events):
+            raise UnknownEvent(self.id, seq, len(self.events))
+        return self.events[seq]
+
+    def _fork_name(self) -> str:
+        assert self.store is not None
+        taken = {row.id for row in self.store.sessions()}
+        root = self.id.split("~")[0]
+        number = 1
+        while f"{root}~{number}" in taken:
+            number += 1
+        return f"{root}~{number}"
+
+    def _stands(self, compiled: Compiled) -> bool:
+        """Whether nothing happened since this request was compiled and handed out."""
+        return (
+            self.view.position == compiled.view.position + 1
+            and isinstance(self.events[-1].body, RequestSent)
+            and compiled.policy == self.policy
+        )
+
+    def _send(self, compiled: Compiled) -> None:
+        event = self._seal([Draft(body=compiled.sent(), actor="engine", origin="engine", trust="engine")])[0]
+        self._pending.append(event)
+        self._pending_units[event.seq] = compiled.tail
+        self.view = self.view.extend([event])
+
+    def _seal(self, drafts: Sequence[Draft]) -> list[Event]:
+        events: list[Event] = []
+        seq = self.view.position
+        previous = self.events[-1].link if seq else GENESIS
+        tenant = self.store.tenant if self.store is not None else "local"
+        for draft in drafts:
+            event = seal(
+                draft, seq=seq, at=self._clock(), tenant=tenant, previous=previous, nonce=self._nonces()
+            )
+            events.append(event)
+            seq, previous = seq + 1, event.link
+        return events
+
+    def _append(self, drafts: Sequence[Draft], *, facts: bool = True, name: str | None = None) -> int:
+        for _ in range(_RETRIES):
+            events = self._seal(drafts)
+            try:
+                self._write(events, name)
+            except AppendConflict:
+                if name is not None:
+                    raise
+                self.reload()
+                if not facts:
+                    raise
+                continue
+            self.view = self.view.extend(events)
+            return self.view.position - 1
+        raise AppendConflict(self.id, self.view.position, self.view.position)
+
+    def _write(self, events: Sequence[Event], name: str | None = None) -> None:
+        if self.store is not None:
+            self.store.append(name or self.id, [*self._pending, *events], units=self._pending_units)
+        self._pending, self._pending_units = [], {}

@@ -1,0 +1,45 @@
+"""Making a target from names: the catalog row, the codec, the counter and the defaults between them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from foreword.codecs import codec
+from foreword.core.catalog import Catalog
+from foreword.core.request import Params
+from foreword.core.target import Target
+from foreword.core.tokens import counter
+
+_DEFAULT_MAX_OUTPUT = 8_192
+
+
+def target_for(
+    provider: str,
+    model: str,
+    *,
+    window: int | None = None,
+    reserve_output: int | None = None,
+    reader: str = "tool",
+    count: str = "auto",
+    keys: dict[str, Any] | None = None,
+) -> Target:
+    """Return whom to compile for.
+
+    ``provider`` names a wire (``anthropic``, ``openai-chat``); ``model`` a catalog row or alias. ``window``:
+    tokens, None: the catalog's. ``reserve_output``: tokens, None: min(largest output, window / 8).
+    ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form.
+    Raises: UnknownModel; CodecError for an unknown wire; MissingExtra when ``count`` asks for one.
+    """
+    spec = Catalog.load().model(model)
+    size = spec.window if window is None else window
+    largest = spec.max_output or _DEFAULT_MAX_OUTPUT
+    reserve = max(1, min(largest, size // 8)) if reserve_output is None else reserve_output
+    return Target(
+        spec=spec,
+        codec=codec(provider),
+        counter=counter(count),
+        params=Params(model=model, max_output=max(1, min(reserve, largest)), keys=keys or {}),
+        window=size,
+        reserve_output=reserve,
+        reader=reader,
+    )

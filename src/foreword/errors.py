@@ -1,0 +1,214 @@
+"""The one exception tree.
+
+Every error that Foreword raises on purpose derives from `ForewordError` and carries its facts as fields.
+The text says the fact, the actual value against its limit, where it happened, and the next move.
+Errors of other libraries are translated where they enter, never passed through.
+This module imports nothing, so that every layer can raise from it.
+
+    ForewordError
+    ├ InvalidText
+    ├ MissingExtra
+    ├ CatalogError       UnknownModel
+    ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone
+    ├ CompileError       OverBudget
+    ├ CodecError         MalformedRequest · MalformedResponse
+    ├ ImportFailed
+    └ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference
+"""
+
+
+class ForewordError(Exception):
+    """Report a condition that a caller may handle; the root of the tree."""
+
+
+class InvalidText(ForewordError):
+    """Text that UTF-8 can't hold: a lone surrogate at code point ``position``."""
+
+    def __init__(self, text: str, position: int) -> None:
+        self.position = position
+        self.code_point = f"U+{ord(text[position]):04X}"
+        super().__init__(
+            f"lone surrogate {self.code_point} at character {position} of {len(text)}: no wire and no tokenizer "
+            f"takes it; replace it (text.encode('utf-16', 'surrogatepass').decode('utf-16', 'replace'))"
+        )
+
+
+class MissingExtra(ForewordError):
+    """A feature needs an optional dependency that isn't installed."""
+
+    def __init__(self, feature: str, extra: str) -> None:
+        self.feature = feature
+        self.extra = extra
+        super().__init__(f"{feature} needs an optional dependency: pip install 'foreword[{extra}]'")
+
+
+class CatalogError(ForewordError):
+    """The model catalog can't answer."""
+
+
+class UnknownModel(CatalogError):
+    """No row and no alias of the catalog has this name; ``close``: names that look like it."""
+
+    def __init__(self, name: str, close: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.close = close
+        hint = f"; close names: {', '.join(close)}" if close else ""
+        super().__init__(f"unknown model {name!r}: not in the catalog{hint}; add a row with an override file")
+
+
+class LogError(ForewordError):
+    """The log can't do what was asked."""
+
+
+class LogCorrupt(LogError):
+    """The stored chain doesn't re-derive at ``seq`` of ``session``."""
+
+    def __init__(self, session: str, seq: int, fault: str) -> None:
+        self.session = session
+        self.seq = seq
+        self.fault = fault
+        super().__init__(f"log of session {session} is damaged at event {seq}: {fault}; run `foreword verify`")
+
+
+class AppendConflict(LogError):
+    """Another writer appended first; ``expected`` and ``actual`` are the next free seqs."""
+
+    def __init__(self, session: str, expected: int, actual: int) -> None:
+        self.session = session
+        self.expected = expected
+        self.actual = actual
+        super().__init__(
+            f"session {session} grew meanwhile: this writer expected event {expected} to be free, next is "
+            f"{actual}; re-read the session and append again"
+        )
+
+
+class UnknownEvent(LogError):
+    """The session has no event ``seq``."""
+
+    def __init__(self, session: str, seq: int, size: int) -> None:
+        self.session = session
+        self.seq = seq
+        self.size = size
+        super().__init__(f"session {session} has no event {seq}: it holds events 0 to {size - 1}")
+
+
+class UnknownSession(LogError):
+    """No session of the store has this id, alias or unique prefix."""
+
+    def __init__(self, name: str, store: str, close: tuple[str, ...] = ()) -> None:
+        self.name = name
+        self.store = store
+        self.close = close
+        hint = f"; close: {', '.join(close)}" if close else "; `foreword import FILE` records one"
+        super().__init__(f"no session {name!r} in {store}{hint}")
+
+
+class Gone(LogError):
+    """The payload of an event was erased, and why."""
+
+    def __init__(self, ref: str, reason: str) -> None:
+        self.ref = ref
+        self.reason = reason
+        super().__init__(f"{ref} is gone: {reason}")
+
+
+class CompileError(ForewordError):
+    """No request can be made."""
+
+
+class OverBudget(CompileError):
+    """What must be sent doesn't fit.
+
+    ``required``: (name, events, tokens) of each required item. ``needed`` and ``limit`` in the model's tokens
+    (counter times calibration, unseen prefix and output reserve included in ``needed`` and ``window``).
+    """
+
+    def __init__(
+        self,
+        required: tuple[tuple[str, tuple[int, ...], int], ...],
+        *,
+        needed: int,
+        window: int,
+        reserve_output: int,
+        unseen: int,
+        smallest_window: int,
+    ) -> None:
+        self.required = required
+        self.needed = needed
+        self.window = window
+        self.reserve_output = reserve_output
+        self.unseen = unseen
+        self.smallest_window = smallest_window
+        largest = ", ".join(f"{name} {tokens:,}" for name, _, tokens in sorted(required, key=lambda r: -r[2])[:4])
+        super().__init__(
+            f"required content needs {needed:,} tokens, the window is {window:,} with {reserve_output:,} reserved "
+            f"for output and {unseen:,} for the unseen prefix; largest: {largest}; the smallest window that would "
+            f"do is {smallest_window:,}"
+        )
+
+
+class CodecError(ForewordError):
+    """A wire's bytes can't be read or written."""
+
+
+class MalformedRequest(CodecError):
+    """A request or message list isn't of its wire's form; ``path`` names the place."""
+
+    def __init__(self, wire: str, path: str, fault: str) -> None:
+        self.wire = wire
+        self.path = path
+        self.fault = fault
+        super().__init__(f"{wire} request: {path}: {fault}")
+
+
+class MalformedResponse(CodecError):
+    """A provider's response isn't of its wire's form; ``path`` names the place."""
+
+    def __init__(self, wire: str, path: str, fault: str) -> None:
+        self.wire = wire
+        self.path = path
+        self.fault = fault
+        super().__init__(f"{wire} response: {path}: {fault}")
+
+
+class ImportFailed(ForewordError):
+    """A file can't be imported at all; nothing was written."""
+
+    def __init__(self, source: str, fault: str, move: str) -> None:
+        self.source = source
+        self.fault = fault
+        self.move = move
+        super().__init__(f"{source}: {fault}; {move}")
+
+
+class StoreError(ForewordError):
+    """The store can't do what was asked."""
+
+
+class StoreUnavailable(StoreError):
+    """The store can't be opened or written; ``fault`` is the operating system's or SQLite's word."""
+
+    def __init__(self, place: str, fault: str, move: str) -> None:
+        self.place = place
+        self.fault = fault
+        self.move = move
+        super().__init__(f"store {place}: {fault}; {move}")
+
+
+class ArtifactMissing(StoreError):
+    """An event names an artifact that the store doesn't hold."""
+
+    def __init__(self, address: str, place: str) -> None:
+        self.address = address
+        self.place = place
+        super().__init__(f"artifact {address} is missing in {place}; run `foreword verify`")
+
+
+class UnknownReference(StoreError):
+    """A reference that names nothing in this store, or isn't one."""
+
+    def __init__(self, ref: str, fault: str) -> None:
+        self.ref = ref
+        self.fault = fault
+        super().__init__(f"reference {ref!r}: {fault}")

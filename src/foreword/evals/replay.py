@@ -1,0 +1,318 @@
+"""Replay: walk a recorded session and compile, before each recorded model call, the request that Foreword would
+have sent. No model and no network: a referee of the wire judges every request and reports usage, which is all
+the engine learns of it.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import msgspec
+from msgspec import Struct
+
+from foreword.compiler.compile import Compiled
+from foreword.compiler.manifest import Sketch, manifest
+from foreword.compiler.policy import DEFAULT, Policy
+from foreword.core.block import Text, Thinking, ToolCall
+from foreword.core.event import Answered, Draft, Rewritten, SessionOpened, UnseenPrefix
+from foreword.core.price import cost, usd
+from foreword.core.reference import content_bytes
+from foreword.core.target import Target
+from foreword.core.usage import Usage
+from foreword.engine.session import Session
+from foreword.errors import OverBudget
+from foreword.importers.imported import Imported
+from foreword.store.store import Store
+from foreword.testing.anthropic_referee import AnthropicReferee
+from foreword.testing.facts import CHAT, CLAUDE, ModelFacts
+from foreword.testing.openai_chat_referee import OpenAIChatReferee
+from foreword.testing.referee import Referee, Verdict
+
+REFEREES: dict[str, tuple[Callable[..., Referee[Any]], ModelFacts]] = {
+    "anthropic": (AnthropicReferee, CLAUDE),
+    "openai-chat": (OpenAIChatReferee, CHAT),
+}
+
+
+class Keep(Struct, frozen=True, kw_only=True):
+    """Which request bodies are written: every ``every``-th step; 0: none."""
+
+    every: int = 1
+
+    @classmethod
+    def parse(cls, text: str) -> Keep:
+        """Read ``all``, ``none`` or ``sample:N``. Raises: ValueError."""
+        if text in ("all", "none"):
+            return cls(every=1 if text == "all" else 0)
+        kind, _, number = text.partition(":")
+        if kind != "sample" or not number.isdigit() or int(number) < 1:
+            raise ValueError(f"{text!r} is none of all, none, sample:N")
+        return cls(every=int(number))
+
+    def wants(self, step: int) -> bool:
+        return self.every > 0 and (step - 1) % self.every == 0
+
+
+def facts_of(target: Target, unseen: int) -> ModelFacts:
+    """Return what the referee must know of the target's model. The unseen prefix takes its part of the window."""
+    base = REFEREES[target.codec.wire][1]
+    spec = target.spec
+    return msgspec.structs.replace(
+        base,
+        window=target.window - unseen,
+        max_input=None if spec.max_input is None else max(1, spec.max_input - unseen),
+        max_output=spec.max_output or base.max_output,
+        min_cache_tokens=spec.min_cacheable_tokens or base.min_cache_tokens,
+        binds_thinking=spec.binds_thinking,
+        prefill=bool(spec.prefill) or target.codec.wire != "anthropic",
+        supports_mid_system=spec.mid_system,
+    )
+
+
+class Replay:
+    """One recorded session on its way through the engine and its referee; ``run`` walks it to the end."""
+
+    def __init__(
+        self,
+        imported: Imported,
+        target: Target,
+        *,
+        store: Store,
+        policy: Policy = DEFAULT,
+        unseen: int | None = None,
+        seed: int = 0,
+        out: Path | None = None,
+        keep: Keep | None = None,
+    ) -> None:
+        """``unseen``: tokens of the prefix that the record lacks, None: as inferred at import. ``out``: folder for
+        steps and report, None: nothing is written."""
+        self.imported = imported
+        self.target = target
+        self.store = store
+        self.out = out
+        self.keep = keep or Keep()
+        drafts = [draft for draft in imported.drafts if not isinstance(draft.body, UnseenPrefix)]
+        inferred = [draft for draft in imported.drafts if isinstance(draft.body, UnseenPrefix)]
+        if unseen is not None:
+            inferred = [Draft(body=UnseenPrefix(tokens=unseen, basis="given"))] if unseen else []
+        self.drafts: list[Draft] = [*inferred, *drafts]
+        self.unseen = sum(d.body.tokens for d in inferred if isinstance(d.body, UnseenPrefix))
+        make, _ = REFEREES[target.codec.wire]
+        self.referee = make(facts=facts_of(target, self.unseen), seed=seed)
+        self.session = Session.open(
+            store,
+            imported.session,
+            target=target,
+            policy=policy,
+            format=imported.format,
+            source=imported.source,
+        )
+        self.steps: list[dict[str, Any]] = []
+        self.refusals: list[dict[str, Any]] = []
+        self.on_step: Callable[[Compiled, dict[str, Any], Verdict], None] | None = None
+        self._last: Sketch | None = None
+        self._ms: list[float] = []
+        self._usage: list[Usage] = []
+        self._reads_back = 0
+
+    @property
+    def calls(self) -> int:
+        """Number of recorded model calls."""
+        return sum(isinstance(draft.body, Answered) for draft in self.drafts)
+
+    def run(self, progress: Callable[[int], None] | None = None) -> dict[str, Any]:
+        """Walk every recorded call and return the report. ``progress`` gets the number of steps done."""
+        waiting: list[Draft] = []
+        step = 0
+        for draft in self.drafts:
+            if isinstance(draft.body, Answered):
+                if waiting:
+                    self.session.append(*waiting)
+                    waiting = []
+                step += 1
+                self._step(step, draft)
+                if progress is not None:
+                    progress(step)
+            else:
+                waiting.append(draft)
+        if waiting:
+            self.session.append(*waiting)
+        report = self.report()
+        if self.out is not None:
+            self.out.mkdir(parents=True, exist_ok=True)
+            _write(self.out / "report.json", report)
+        return report
+
+    def _step(self, step: int, draft: Draft) -> None:
+        body = draft.body
+        assert isinstance(body, Answered)
+        started = time.perf_counter()
+        try:
+            compiled = self.session.compile()
+        except OverBudget as error:
+            self._ms.append((time.perf_counter() - started) * 1000)
+            self._refused(step, error)
+            self.session.append(msgspec.structs.replace(draft, body=msgspec.structs.replace(body, usage=None)))
+            return
+        data = compiled.body
+        self._ms.append((time.perf_counter() - started) * 1000)
+        verdict = self.referee.judge(data)
+        violations = [f"{v.code} at {v.path}: {v.text}" for v in verdict.violations]
+        made = manifest(
+            compiled,
+            session=self.session.id,
+            provider=self.target.codec.wire,
+            step=step,
+            previous=self._last,
+            violations=violations,
+        )
+        self.steps.append(made)
+        self._last = Sketch(compiled)
+        if self.out is not None:
+            folder = self.out / "steps"
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(folder / f"{step:05}.manifest.json", made)
+            if self.keep.wants(step):
+                (folder / f"{step:05}.request.json").write_bytes(data)
+        if self.on_step is not None:
+            self.on_step(compiled, made, verdict)
+        usage = self._billed(body, verdict)
+        answer = msgspec.structs.replace(body, usage=usage, request=self.session.view.fold.sent[-1].seq)
+        self.session.append(msgspec.structs.replace(draft, body=answer))
+        if usage is not None:
+            self._usage.append(usage)
+
+    def _refused(self, step: int, error: OverBudget) -> None:
+        refusal = {
+            "step": step,
+            "error": "OverBudget",
+            "text": str(error),
+            "needed": error.needed,
+            "window": error.window,
+            "reserve_output": error.reserve_output,
+            "unseen": error.unseen,
+            "smallest_window": error.smallest_window,
+            "required": [
+                {"name": name, "events": list(events), "tokens": tokens} for name, events, tokens in error.required
+            ],
+        }
+        self.refusals.append(refusal)
+        if self.out is not None:
+            folder = self.out / "steps"
+            folder.mkdir(parents=True, exist_ok=True)
+            _write(folder / f"{step:05}.error.json", refusal)
+
+    def _billed(self, body: Answered, verdict: Verdict) -> Usage | None:
+        if verdict.status != 200:
+            return None
+        usage: Usage = self.target.codec.usage_from(verdict.usage_body)  # type: ignore[attr-defined]
+        said = [
+            block.text if isinstance(block, Text | Thinking) else f"{block.name} {block.arguments}"
+            for block in body.message.blocks
+            if isinstance(block, Text | Thinking | ToolCall)
+        ]
+        output = sum(self.target.counter.count_many(said)) if said else 0
+        return msgspec.structs.replace(usage, output=round(output * self.session.policy.uncalibrated_factor / 1.6))
+
+    # -- the report ----------------------------------------------------------------------------------------
+
+    def report(self) -> dict[str, Any]:
+        """Return the figures of the walk so far, in the form of the contract; null: not built yet."""
+        events = self.session.events
+        counts = dict.fromkeys(("externalized", "deduplicated", "cleared", "summarized", "reset"), 0)
+        for event in events:
+            if isinstance(event.body, Rewritten):
+                counts[event.body.how] += len(event.body.replacements)
+        usage = _total(self._usage)
+        unseen = [self.unseen] * len(self._usage)
+        read = sum(u.cache_read or 0 for u in self._usage) + sum(unseen[1:])
+        written = sum((u.cache_write_short or 0) + (u.cache_write_long or 0) for u in self._usage) + sum(unseen[:1])
+        uncached = sum(u.uncached or 0 for u in self._usage)
+        sent = read + written + uncached
+        broke = [made["prefix"]["broke"] for made in self.steps if made["prefix"]["broke"] is not None]
+        price = [cost(u, self.target.spec) for u in self._usage]
+        total = None if any(c.picodollars is None for c in price) else sum(c.picodollars or 0 for c in price)
+        return {
+            "session": self.session.id,
+            "format": self.imported.format,
+            "provider": self.target.codec.wire,
+            "model": self.target.params.model,
+            "policy": self.session.policy.name,
+            "window": self.target.window,
+            "steps": len(self.steps) + len(self.refusals),
+            "refused_steps": len(self.refusals),
+            "over_budget_steps": len(self.refusals),
+            "tokens": {
+                "sent": sent,
+                "cache_read": read,
+                "cache_write": written,
+                "uncached": uncached,
+                "output": usage.output,
+            },
+            "cost_usd": {
+                "total": None if total is None else usd(total),
+                "input": None,
+                "output": None,
+                "summaries": "0",
+                "read_backs": None,
+            },
+            "hidden_then_used": None,
+            "recovery": None,
+            "full_history": None,
+            "cache_hit_rate": round(read / sent, 4) if sent else None,
+            "epochs": len(self.session.view.fold.epochs),
+            "prefix_breaks": len(broke),
+            "unexplained_prefix_breaks": sum(b["cause"] == "unexplained" for b in broke),
+            "rewrites": counts,
+            "violations": sum(len(made["violations"]) for made in self.steps),
+            "peak_tokens": max((made["tokens"]["total"] for made in self.steps), default=0),
+            "unrecoverable_bytes": self.unrecoverable(),
+            "compile_ms": {"p50": _quantile(self._ms, 0.5), "p99": _quantile(self._ms, 0.99)},
+            "flaws": [{"code": f.code, "where": f.where, "text": f.text} for f in self.imported.flaws],
+        }
+
+    def unrecoverable(self) -> int:
+        """Bytes of what was imported that the store doesn't give back exactly, read anew from disk."""
+        self.session.flush()
+        stored = self.store.load(self.session.id)
+        kept = [event for event in stored if event.origin not in ("engine",) and not _opens(event.body)]
+        lost = 0
+        for draft, event in zip(self.drafts, kept, strict=False):
+            kind_bytes = content_bytes(draft.body, None) if not isinstance(draft.body, Answered) else None
+            wanted = kind_bytes[1] if kind_bytes is not None else _message_bytes(draft.body)
+            found = None
+            if event.body is not None:
+                kind_bytes = content_bytes(event.body, None) if not isinstance(event.body, Answered) else None
+                found = kind_bytes[1] if kind_bytes is not None else _message_bytes(event.body)
+            if found != wanted:
+                lost += len(wanted)
+        for draft in self.drafts[len(kept) :]:
+            lost += len(_message_bytes(draft.body))
+        return lost
+
+
+def _opens(body: Any) -> bool:
+    return isinstance(body, SessionOpened)
+
+
+def _message_bytes(body: Any) -> bytes:
+    return msgspec.json.encode(body.message) if isinstance(body, Answered) else msgspec.json.encode(body)
+
+
+def _total(usages: Sequence[Usage]) -> Usage:
+    return Usage(output=sum(u.output or 0 for u in usages))
+
+
+def _quantile(values: Sequence[float], share: float) -> float | None:
+    if not values:
+        return None
+    ordered = sorted(values)
+    return round(ordered[min(len(ordered) - 1, int(len(ordered) * share))], 3)
+
+
+def _write(path: Path, value: Any) -> None:
+    path.write_text(json.dumps(value, ensure_ascii=False, indent=1), encoding="utf-8")

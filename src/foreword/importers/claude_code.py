@@ -1,0 +1,164 @@
+"""Claude Code session files: JSONL of records that form a tree by `parentUuid`.
+
+Written against files of versions 1.9 to 2.1.220. What makes it hard: one API call is several records,
+parallel tool results hang beside each other in the tree, a rewind leaves the abandoned branch in the file,
+and most records are not messages.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from foreword.core.event import Draft, ToolsSet
+from foreword.errors import ImportFailed
+from foreword.importers.claude_drafts import Writer
+from foreword.importers.claude_records import Record, record_of
+from foreword.importers.claude_tree import History, history_of
+from foreword.importers.imported import Flaw, Imported, session_id
+from foreword.importers.inferred import stubs_flaw, tool_stubs, underreported, unseen_prefix
+from foreword.importers.source import DETECT, Row, Source
+
+FORMAT = "claude-code"
+TITLES = ("customTitle", "aiTitle", "summary")
+"""Members that hold a title, the best first."""
+
+
+def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
+    """Read the main conversation and each sidechain of a file, in order of first appearance.
+
+    A sidechain is a session of its own, `<session>/<agent id or number>`. Raises ImportFailed when the file
+    holds no message.
+    """
+    records: list[Record] = []
+    others: Counter[str] = Counter()
+    ids: Counter[str] = Counter()
+    titles: dict[str, str] = {}
+    for row in rows:
+        if not isinstance(row.value, dict):
+            others["unknown"] += 1
+            continue
+        if isinstance(id_ := row.value.get("sessionId"), str):
+            ids[id_] += 1
+        titles |= {name: row.value[name] for name in TITLES if isinstance(row.value.get(name), str)}
+        record = record_of(row)
+        if record is not None:
+            records.append(record)
+        if record is None or record.kind == "other":
+            others[_label(row.value)] += 1
+    if not any(record.type in ("user", "assistant") for record in records):
+        raise ImportFailed(source.path, "a Claude Code file without a message", DETECT)
+    session = session_id(source.stem if source.stem in ids or not ids else next(iter(ids)))
+    flaws = [*source.flaws, *_named(others, source.name)]
+    if len(ids) > 1:
+        text = f"records of {len(ids)} session ids, imported as one session {session}"
+        flaws.append(Flaw(code="several_sessions", where=source.name, text=text))
+    made: list[Imported] = []
+    taken: set[str] = set()
+    for name, group in _conversations(records).items():
+        one = _conversation(group, source, taken, side=name is not None)
+        if one is None:
+            continue
+        drafts, own = one
+        made.append(
+            Imported(
+                session=session if name is None else f"{session}/{session_id(name)}",
+                format=FORMAT,
+                source=source.name,
+                drafts=drafts,
+                flaws=(*(() if made else flaws), *own),
+                title=None if name is not None else next((titles[t] for t in TITLES if t in titles), None),
+            )
+        )
+    if not made:
+        raise ImportFailed(source.path, "a Claude Code file without a readable message", DETECT)
+    return made
+
+
+def _conversations(records: Sequence[Record]) -> dict[str | None, list[Record]]:
+    """Part the main conversation (None, first) from the sidechains, each by agent id or number."""
+    groups: dict[str | None, list[Record]] = {None: []}
+    names: dict[str, str] = {}
+    unnamed = 0
+    for record in records:
+        if record.agent is None:
+            groups[None].append(record)
+            continue
+        name = record.agent or names.get(record.parent or "")
+        if not name:
+            unnamed += 1
+            name = str(unnamed)
+        names[record.uuid] = name
+        groups.setdefault(name, []).append(record)
+    return groups
+
+
+def _conversation(
+    records: Sequence[Record], source: Source, taken: set[str], *, side: bool
+) -> tuple[tuple[Draft, ...], list[Flaw]] | None:
+    """Make the drafts and flaws of one conversation; None: it holds no message.
+
+    `taken`: message ids that an earlier conversation of the file has; copies of them are dropped.
+    """
+    copies = [record for record in records if record.kind == "answer" and _message_id(record) in taken]
+    lines = {record.line for record in copies}
+    history = history_of([record for record in records if record.line not in lines])
+    writer = Writer(source.name, side=side)
+    drafts = writer.drafts(history)
+    taken.update(_message_id(record) for record in records if record.kind == "answer")
+    taken.discard("")
+    if not drafts:
+        return None
+    flaws = [*_flaws_of(history, source.name), *writer.flaws]
+    if copies:
+        text = f"{len(copies)} records repeat answers of the main conversation and were left out"
+        flaws.append(Flaw(code="replayed", where=copies[0].where, text=text))
+    lead, doubts = _inferred(drafts, source.name)
+    return (*lead, *drafts), [*flaws, *doubts]
+
+
+def _inferred(drafts: Sequence[Draft], where: str) -> tuple[list[Draft], list[Flaw]]:
+    """Make the events that stand first, all inferred, and say what is doubtful about usage."""
+    stubs, prefix = tool_stubs(drafts), unseen_prefix(drafts)
+    bodies = [prefix, ToolsSet(tools=stubs) if stubs else None]
+    at = drafts[0].at
+    lead = [
+        Draft(body=body, at=at, actor=FORMAT, origin=f"{FORMAT}:{where}", trust="foreign")
+        for body in bodies
+        if body is not None
+    ]
+    doubts = [flaw for flaw in (stubs_flaw(stubs, where), underreported(drafts, where)) if flaw is not None]
+    if prefix is None:
+        text = "no call records the size of its prompt: system prompt and tools are of unknown size"
+        doubts.append(Flaw(code="unseen_unknown", where=where, text=text))
+    return lead, doubts
+
+
+def _flaws_of(history: History, where: str) -> Iterable[Flaw]:
+    lost = [record for branch in history.branches for record in branch]
+    sorts = [
+        ("abandoned_branch", lost, f"on {len(history.branches)} abandoned branches are not history"),
+        ("replayed", history.replayed, "repeat earlier ones and were left out"),
+        ("retracted", history.retracted, "were withdrawn by later ones and are not history"),
+        ("chain_broken", history.broken, "name a parent that is not before them; file order was taken"),
+    ]
+    for code, records, text in sorts:
+        if records:
+            yield Flaw(code=code, where=records[0].where, text=f"{len(records)} records {text}")
+
+
+def _named(others: Counter[str], where: str) -> Iterable[Flaw]:
+    for label, count in others.items():
+        text = f"{count} records of type {label} are not messages and were left out"
+        yield Flaw(code="left_out", where=where, text=text)
+
+
+def _label(data: dict[str, Any]) -> str:
+    """Name the type of a record, with its subtype, for a person to read."""
+    attachment = data.get("attachment")
+    inner = attachment.get("type") if isinstance(attachment, dict) else data.get("subtype")
+    parts = [str(part)[:60] for part in (data.get("type"), inner) if isinstance(part, str)]
+    return "/".join(parts) or "unknown"
+
+
+def _message_id(record: Record) -> str:
+    return record.call[0]

@@ -1,0 +1,106 @@
+"""Which format a file is of, by its content: names and endings lie."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal
+
+from foreword.errors import ImportFailed
+from foreword.importers.claude_records import CHAINED
+from foreword.importers.source import Row
+
+Shape = Literal["record", "message", "document", "result"]
+
+SAMPLE = 200
+"""Rows that are looked at."""
+RECORD_MARKS = ("uuid", "sessionId", "parentUuid")
+CHAT_ROLES = frozenset({"tool", "function"})
+CHAT_MEMBERS = ("tool_calls", "function_call", "tool_call_id")
+BLOCK_TYPES = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
+LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
+    (frozenset({"timestamp", "type", "payload"}), "a Codex rollout"),
+    (frozenset({"type", "version", "id", "cwd"}), "a pi session"),
+    (frozenset({"sessionId", "projectHash"}), "a Gemini CLI session"),
+    (frozenset({"trajectory", "history"}), "a SWE-agent trajectory"),
+    (frozenset({"system_prompt", "messages", "modelInfo"}), "a Cline session"),
+)
+KNOWN = "formats are claude-code, openai-chat and anthropic; name one with --format"
+
+
+def shape_of(value: Any) -> Shape | None:
+    """Say what a value of a file is: a Claude Code record, a message, a whole conversation, a result row."""
+    if not isinstance(value, dict):
+        return None
+    if isinstance(value.get("traj"), list):
+        return "result"
+    if isinstance(value.get("messages"), list):
+        return "document"
+    type_ = value.get("type")
+    if type_ in CHAINED and any(isinstance(value.get(mark), str) for mark in RECORD_MARKS):
+        message = value.get("message")
+        if type_ not in ("user", "assistant") or (isinstance(message, dict) and "content" in message):
+            return "record"
+    if isinstance(value.get("role"), str) and (
+        "content" in value or any(name in value for name in CHAT_MEMBERS)
+    ):
+        return "message"
+    return None
+
+
+def messages_of(value: dict[str, Any]) -> list[Any]:
+    """Return the messages of a value that is a conversation, a result row or one message."""
+    match shape_of(value):
+        case "result":
+            return value["traj"]
+        case "document":
+            return value["messages"]
+        case _:
+            return [value]
+
+
+def format_of(path: str, rows: Sequence[Row]) -> str:
+    """Name the format of a file from its first rows. Raises ImportFailed: unknown, or two formats in one."""
+    firsts: dict[str, Row] = {}
+    for row in rows:
+        shape = shape_of(row.value)
+        if shape is not None:
+            firsts.setdefault("claude-code" if shape == "record" else "messages", row)
+    if len(firsts) > 1:
+        kinds = " and ".join(f"{name} ({row.where})" for name, row in firsts.items())
+        raise ImportFailed(path, f"two formats in one file: {kinds}", "split the file")
+    if "claude-code" in firsts:
+        return "claude-code"
+    if not firsts:
+        raise ImportFailed(path, _unknown(rows), KNOWN)
+    return _wire_of(path, [row.value for row in rows if shape_of(row.value) is not None])
+
+
+def _wire_of(path: str, values: Iterable[dict[str, Any]]) -> str:
+    """Tell the two list formats apart; text that fits both is Anthropic's when it stands in blocks."""
+    chat = blocks = lists = False
+    for value in values:
+        tools = value.get("tools")
+        lists |= "system" in value and shape_of(value) == "document"
+        blocks |= isinstance(tools, list) and any(isinstance(t, dict) and "input_schema" in t for t in tools)
+        for message in messages_of(value):
+            if not isinstance(message, dict):
+                continue
+            chat |= message.get("role") in CHAT_ROLES or any(message.get(name) for name in CHAT_MEMBERS)
+            content = message.get("content")
+            if isinstance(content, list):
+                types = {part.get("type") for part in content if isinstance(part, dict)}
+                blocks |= not BLOCK_TYPES.isdisjoint(t for t in types if isinstance(t, str))
+                chat |= bool(types & {"image_url", "input_audio", "refusal"})
+                lists = True
+    if chat and blocks:
+        fault = "messages of two formats in one list: OpenAI tool calls and Anthropic blocks"
+        raise ImportFailed(path, fault, "split the file, or name one with --format")
+    return "anthropic" if blocks or (lists and not chat) else "openai-chat"
+
+
+def _unknown(rows: Sequence[Row]) -> str:
+    for row in rows:
+        if isinstance(row.value, dict):
+            for members, name in LOOKALIKES:
+                if members <= row.value.keys():
+                    return f"{row.where}: looks like {name}, which is not supported"
+    where = f" ({rows[0].where} is not one)" if rows else ""
+    return f"no session record and no message in it{where}"

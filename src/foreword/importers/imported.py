@@ -1,0 +1,63 @@
+"""What an importer hands over: a session as drafts, and what did not fit."""
+
+import hashlib
+import re
+
+from msgspec import Struct
+
+from foreword.core.event import Draft, Event, ToolsSet, UnseenPrefix, encode_body
+
+
+class Flaw(Struct, frozen=True, kw_only=True):
+    """A place where the file and the record differ: skipped, mended, missing or doubtful.
+
+    `where` names the place in the source (`line 12`, `message 3`, or the file). `code` is stable for scripts.
+    """
+
+    code: str
+    where: str
+    text: str
+
+
+class Imported(Struct, frozen=True, kw_only=True):
+    """One session of a file.
+
+    `session` is the same each time the file is read, also after it grew. `drafts` are in log order, without
+    the `SessionOpened` that the engine writes from `session`, `format` and `source` (the file's base name).
+    What was inferred (`UnseenPrefix`, a `ToolsSet` of stubs) comes first.
+    """
+
+    session: str
+    format: str
+    source: str
+    drafts: tuple[Draft, ...]
+    flaws: tuple[Flaw, ...] = ()
+    title: str | None = None
+
+
+def import_key(fact: Draft | Event) -> bytes | None:
+    """Return what makes a read fact and a recorded one the same: a digest of the body.
+
+    Where a fact stands in the file and when it was written down don't count, so a renamed file adds nothing.
+    None: not to be compared, since a grown file may change it (inferred tools, an inferred prefix, an erased
+    payload).
+    """
+    body = fact.body
+    if body is None or isinstance(body, UnseenPrefix):
+        return None
+    if isinstance(body, ToolsSet) and all(tool.inferred for tool in body.tools):
+        return None
+    return hashlib.blake2b(encode_body(body), digest_size=16).digest()
+
+
+def session_id(*parts: object) -> str:
+    """Join parts to an id that is also a safe name of a folder.
+
+    Other characters than ASCII letters, digits, `.`, `_` and `-` are replaced, and long ids are cut; a digest
+    then keeps ids apart that would fall together.
+    """
+    text = "-".join(str(part) for part in parts)
+    safe = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:100]
+    if safe == text:
+        return text
+    return f"{safe}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}".lstrip("-")

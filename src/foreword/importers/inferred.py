@@ -1,0 +1,126 @@
+"""What a file doesn't hold and usage or calls betray: the tools, the size of the prefix, the real output."""
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import msgspec
+
+from foreword.core.block import Block, ToolCall, ToolResult, ToolSpec
+from foreword.core.catalog import Catalog
+from foreword.core.event import Answered, Draft, InstructionsSet, Said, ToolReturned, UnseenPrefix
+from foreword.core.tokens import counter
+from foreword.errors import UnknownModel
+from foreword.importers.imported import Flaw
+
+LOW_OUTPUT = 0.5
+"""A recorded output below this part of the counted answers can't be right."""
+
+JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
+
+
+def tool_stubs(drafts: Iterable[Draft]) -> tuple[ToolSpec, ...]:
+    """Make a stub of each tool that was called, in order of first use.
+
+    Its schema names the arguments seen, in order of appearance, with the types seen; nothing is required.
+    """
+    tools: dict[str, dict[str, dict[str, None]]] = {}
+    for draft in drafts:
+        for block in _blocks(draft):
+            if isinstance(block, ToolCall):
+                properties = tools.setdefault(block.name, {})
+                for name, value in _arguments(block).items():
+                    properties.setdefault(name, {}).setdefault(JSON_TYPES.get(type(value), "null"))
+    return tuple(
+        ToolSpec(name=name, schema={"type": "object", "properties": _properties(properties)}, inferred=True)
+        for name, properties in tools.items()
+    )
+
+
+def stubs_flaw(stubs: Sequence[ToolSpec], where: str) -> Flaw | None:
+    """Say that tools are stubs; None: there are none."""
+    if not stubs:
+        return None
+    text = f"{len(stubs)} tools are known by their calls only: names and arguments seen, no descriptions"
+    return Flaw(code="tools_inferred", where=where, text=text)
+
+
+def unseen_prefix(drafts: Sequence[Draft]) -> UnseenPrefix | None:
+    """Infer the size of what stood before the first message: the first call's prompt minus what is visible.
+
+    In the provider's tokens, at least 0. None: no call says how large its prompt was.
+    """
+    for index, draft in enumerate(drafts):
+        body = draft.body
+        total = body.usage.total_input if isinstance(body, Answered) and body.usage else None
+        if isinstance(body, Answered) and total:
+            factor = token_factor(body.model)
+            seen = math.ceil(tokens_of(drafts[:index]) * factor)
+            basis = (
+                f"prompt of the first call with usage ({total:,} tokens, {draft.origin}) minus the text "
+                f"before it ({seen:,} tokens: counted, times {factor} for {body.model or 'an unknown model'})"
+            )
+            return UnseenPrefix(tokens=max(0, total - seen), basis=basis)
+    return None
+
+
+def underreported(drafts: Iterable[Draft], where: str) -> Flaw | None:
+    """Compare the output that was recorded with the answers themselves; None: they agree."""
+    recorded = written = 0
+    for draft in drafts:
+        body = draft.body
+        if isinstance(body, Answered) and body.usage and body.usage.output is not None:
+            recorded += body.usage.output
+            written += math.ceil(tokens_of([draft]) * token_factor(body.model))
+    if recorded >= written * LOW_OUTPUT:
+        return None
+    text = f"{recorded:,} output tokens are recorded for answers of about {written:,}; count the text instead"
+    return Flaw(code="output_underreported", where=where, text=text)
+
+
+def token_factor(model: str | None) -> float:
+    """Return the model's tokens per counted token, from the catalog; unknown models get its default."""
+    try:
+        return Catalog.load().model(model or "").token_factor_start
+    except UnknownModel:
+        return Catalog.load().assumed("", wire="anthropic", window=1).token_factor_start
+
+
+def tokens_of(drafts: Iterable[Draft]) -> int:
+    """Count the text that drafts hold, by the counter (not in the provider's tokens)."""
+    count = counter().count
+    return sum(count(text) for draft in drafts for text in _texts(_blocks(draft)))
+
+
+def _blocks(draft: Draft) -> tuple[Block, ...]:
+    match draft.body:
+        case Said(message=message) | Answered(message=message):
+            return message.blocks
+        case ToolReturned(result=result):
+            return (result,)
+        case InstructionsSet(blocks=blocks):
+            return blocks
+        case _:
+            return ()
+
+
+def _texts(blocks: Iterable[Block]) -> Iterable[str]:
+    for block in blocks:
+        if isinstance(block, ToolCall):
+            yield f"{block.name}\n{block.arguments}"
+        elif isinstance(block, ToolResult):
+            yield from _texts(block.content)
+        elif text := getattr(block, "text", ""):
+            yield text
+
+
+def _arguments(call: ToolCall) -> dict[str, Any]:
+    try:
+        return msgspec.json.decode(call.arguments, type=dict[str, Any])
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+
+
+def _properties(seen: dict[str, dict[str, None]]) -> dict[str, Any]:
+    types = {name: list(kinds) for name, kinds in seen.items()}
+    return {name: {"type": kinds[0] if len(kinds) == 1 else kinds} for name, kinds in types.items()}

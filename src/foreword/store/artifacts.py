@@ -1,0 +1,96 @@
+"""The artifact folder: one file for each big payload, under an address only its tenant's key can make.
+
+The file is whole and synced before a row names it, so a crash leaves a file without a row, never the other
+way round.
+"""
+
+from __future__ import annotations
+
+import hmac
+import os
+import secrets
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from foreword.store import zstd
+
+BLANK = b"\0" * 65_536
+
+
+def address_of(key: bytes, payload: bytes) -> bytes:
+    """Return the 32-byte address: keyed, so that no one can test a guess about an erased payload."""
+    return hmac.digest(key, payload, "sha256")
+
+
+class Artifacts:
+    """Zstandard files below one folder, named by hexadecimal address: ``ab/cdef…``."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def path(self, address: bytes) -> Path:
+        """Return where the artifact is or would be."""
+        name = address.hex()
+        return self.folder / name[:2] / name[2:]
+
+    def has(self, address: bytes) -> bool:
+        """Tell whether the artifact is there."""
+        return self.path(address).exists()
+
+    def write(self, payloads: Mapping[bytes, bytes]) -> None:
+        """Store what isn't there yet, and sync files and folders.
+
+        Raises: OSError.
+        """
+        folders: set[Path] = set()
+        for address, payload in payloads.items():
+            path = self.path(address)
+            folders.add(path.parent)
+            if self.has(address):
+                continue  # its folder is synced all the same: whoever wrote it may not have come to that
+            if not path.parent.is_dir():
+                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                folders.add(self.folder)
+            draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
+            with open(draft, "xb") as file:
+                file.write(zstd.compress(payload))
+                file.flush()
+                os.fsync(file.fileno())
+            draft.rename(path)
+        for folder in folders:
+            _sync_folder(folder)
+
+    def read(self, address: bytes) -> bytes:
+        """Return the payload.
+
+        Raises: FileNotFoundError; OSError; ZstdError when the file is damaged.
+        """
+        return zstd.decompress(self.path(address).read_bytes())
+
+    def files(self) -> Iterator[Path]:
+        """Yield every file below the folder, drafts of a writer that died included."""
+        for root, _, names in os.walk(self.folder):
+            for name in names:
+                yield Path(root, name)
+
+    def shred(self, path: Path) -> None:
+        """Overwrite a file with zeros, then unlink it, each step synced.
+
+        Raises: OSError.
+        """
+        with open(path, "r+b") as file:
+            left = os.fstat(file.fileno()).st_size
+            while left > 0:
+                left -= file.write(BLANK[:left])
+            file.flush()
+            os.fsync(file.fileno())
+        path.unlink()
+        _sync_folder(path.parent)
+
+
+def _sync_folder(folder: Path) -> None:
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,198 @@
+"""Appending to a session's log and reading it, on a connection inside a transaction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+
+import apsw
+import msgspec
+
+from foreword.core.event import GENESIS, Event, SessionOpened, commit_of, decode_body, header_of, link_of
+from foreword.core.request import Unit
+from foreword.errors import AppendConflict, ArtifactMissing, LogCorrupt, UnknownSession
+from foreword.store import zstd
+from foreword.store.artifacts import Artifacts
+from foreword.store.database import Database
+from foreword.store.rows import (
+    ARTIFACT,
+    COLUMNS,
+    COMMIT,
+    FORM,
+    INSERT,
+    KIND,
+    NONCE,
+    PAYLOAD,
+    SCHEMA,
+    Packed,
+    Row,
+    event_of,
+    row_of,
+    unpack,
+)
+from foreword.store.sessions import Head, head, insert, number_of, number_or_raise, spans
+
+_encode_units = msgspec.msgpack.Encoder().encode
+_decode_units = msgspec.msgpack.Decoder(tuple[Unit, ...]).decode
+
+SELECT = f"SELECT {COLUMNS} FROM event WHERE tenant = ? AND session = ? AND seq BETWEEN ? AND ? ORDER BY seq"
+
+
+class Tenant(msgspec.Struct, frozen=True, kw_only=True):
+    """The tenant a store was opened for: its number in the database, its name, its secret key."""
+
+    number: int
+    name: str
+    key: bytes
+
+
+def append(
+    db: Database,
+    tenant: Tenant,
+    session: str,
+    packed: Sequence[Packed],
+    units: Mapping[int, bytes],
+    artifacts: Artifacts,
+    store: str,
+) -> None:
+    """Insert events that follow the session's head, the session's own row with its first one.
+
+    Raises: AppendConflict when the first doesn't follow the head; LogCorrupt when a later one doesn't follow
+    the one before it; UnknownSession when the session has no row and the first event opens none.
+    """
+    first = packed[0].event
+    number, follows = _follows(db, tenant, session, first, store)
+    if first.seq != follows.seq or not _links(follows.link, first):
+        raise AppendConflict(session, first.seq, follows.seq)
+    for before, after in pairwise(packed):
+        if after.event.seq != before.event.seq + 1 or not _links(before.event.link, after.event):
+            raise LogCorrupt(session, after.event.seq, f"it doesn't follow event {before.event.seq}")
+    for item in packed:
+        if item.event.tenant != tenant.name:
+            fault = f"it was sealed for tenant {item.event.tenant!r}, the store is opened for {tenant.name!r}"
+            raise LogCorrupt(session, item.event.seq, fault)
+    # Under the write lock no erasure sweeps the folder: what is there stays, what was swept is written again.
+    artifacts.write(
+        {
+            item.address: item.large
+            for item in packed
+            if item.address and item.large and not artifacts.has(item.address)
+        }
+    )
+    db.executemany(INSERT, [row_of(item, tenant.number, number) for item in packed])
+    epochs = [item.event.seq for item in packed if item.event.kind == "epoch_started"]
+    if epochs:
+        db.execute(
+            "DELETE FROM units WHERE tenant = ? AND session = ? AND seq < ?",
+            (tenant.number, number, epochs[-1]),
+        )
+    db.executemany(
+        "INSERT INTO units (tenant, session, seq, data) VALUES (?, ?, ?, ?)",
+        [(tenant.number, number, seq, data) for seq, data in units.items() if not epochs or seq > epochs[-1]],
+    )
+
+
+def _follows(db: Database, tenant: Tenant, session: str, first: Event, store: str) -> tuple[int, Head]:
+    number = number_of(db, tenant.number, session)
+    if number is not None:
+        end = head(db, tenant.number, number)
+        return number, end or Head(0, GENESIS)
+    if not isinstance(first.body, SessionOpened) or first.body.session != session:
+        raise UnknownSession(session, store)
+    try:
+        start = insert(db, tenant.number, first.body, store)
+    except apsw.ConstraintError as error:  # another process took the alias since `alias_for`
+        raise AppendConflict(session, first.seq, first.seq) from error
+    return db.last_insert_rowid(), start or Head(0, GENESIS)
+
+
+def _links(previous: bytes, event: Event) -> bool:
+    return link_of(previous, header_of(event), event.commit) == event.link
+
+
+def rows(db: Database, tenant: Tenant, session: str, *, since: int, store: str) -> Iterator[Row]:
+    """Yield the rows of a session's log from seq ``since`` on, a fork's shared ones included.
+
+    Raises: UnknownSession.
+    """
+    number = number_or_raise(db, tenant.number, session, store)
+    for span in spans(db, tenant.number, number):
+        if span.last >= since:
+            yield from db.execute(SELECT, (tenant.number, span.number, max(span.first, since), span.last))
+
+
+def read_payload(row: Row, session: str, artifacts: Artifacts) -> bytes | None:
+    """Return the payload of a row read with ``COLUMNS``; None: erased.
+
+    Raises: ArtifactMissing; LogCorrupt.
+    """
+    seq: int = row[0]
+    stored: bytes | None = row[PAYLOAD]
+    address: bytes | None = row[ARTIFACT]
+    try:
+        if address is not None:
+            return artifacts.read(address)
+        return None if stored is None else unpack(stored)
+    except FileNotFoundError as error:
+        raise ArtifactMissing(address.hex() if address else "", str(artifacts.folder)) from error
+    except (OSError, zstd.ZstdError) as error:
+        raise LogCorrupt(session, seq, f"its payload can't be read: {error}") from error
+
+
+def read_event(row: Row, session: str, tenant: Tenant, artifacts: Artifacts) -> Event:
+    """Return the event of a row. A payload that isn't the committed one is never handed out.
+
+    Raises: ArtifactMissing; LogCorrupt.
+    """
+    payload = read_payload(row, session, artifacts)
+    if payload is None:
+        return event_of(row, tenant.name, None)
+    if commit_of(row[NONCE] or b"", payload) != row[COMMIT]:
+        raise LogCorrupt(session, row[0], "its payload isn't the one that was committed")
+    try:
+        body = decode_body(row[KIND], row[FORM] or SCHEMA, payload)
+    except msgspec.DecodeError as error:
+        raise LogCorrupt(session, row[0], f"its payload isn't a {row[KIND]}: {error}") from error
+    return event_of(row, tenant.name, body)
+
+
+def pack_units(units: Sequence[Unit]) -> bytes:
+    """Encode the units that one request added."""
+    return zstd.compress(_encode_units(units))
+
+
+def sent_units(db: Database, tenant: Tenant, session: str, store: str) -> dict[int, tuple[Unit, ...]]:
+    """Return the units of the current epoch by the seq of the request that added them.
+
+    Raises: UnknownSession; LogCorrupt.
+    """
+    number = number_or_raise(db, tenant.number, session, store)
+    parts = spans(db, tenant.number, number)
+    epoch = max((_last_epoch(db, tenant, *span) for span in parts), default=-1)
+    found: dict[int, tuple[Unit, ...]] = {}
+    for span in parts:
+        for seq, data in db.execute(
+            "SELECT seq, data FROM units WHERE tenant = ? AND session = ? AND seq BETWEEN ? AND ?",
+            (tenant.number, span.number, max(span.first, epoch), span.last),
+        ):
+            try:
+                found[seq] = _decode_units(zstd.decompress(data))
+            except (zstd.ZstdError, msgspec.DecodeError) as error:
+                raise LogCorrupt(session, seq, f"its units can't be read: {error}") from error
+    return found
+
+
+def _last_epoch(db: Database, tenant: Tenant, number: int, first: int, last: int) -> int:
+    seq = db.execute(
+        "SELECT max(seq) FROM event WHERE kind = 'epoch_started' AND tenant = ? AND session = ? "
+        "AND seq BETWEEN ? AND ?",
+        (tenant.number, number, first, last),
+    ).get
+    return -1 if seq is None else seq
+
+
+def units_kept(db: Database, tenant: Tenant, session: str) -> set[int]:
+    """Return the seqs for which the session itself keeps units."""
+    number = number_of(db, tenant.number, session)
+    kept = db.execute("SELECT seq FROM units WHERE tenant = ? AND session = ?", (tenant.number, number))
+    return {seq for (seq,) in kept}

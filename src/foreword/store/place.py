@@ -1,0 +1,52 @@
+"""Where a store lives: a folder, or a database file named by URL."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from msgspec import Struct
+
+from foreword.errors import StoreUnavailable
+
+URL = "sqlite:///"
+DATABASE = "foreword.db"
+ARTIFACTS = "artifacts"
+
+
+class Place(Struct, frozen=True, kw_only=True):
+    """The files of one store. ``name``: as the caller wrote it, for messages."""
+
+    name: str
+    database: Path
+    artifacts: Path
+
+    def make(self) -> None:
+        """Create the folders, readable by their owner alone.
+
+        Raises: StoreUnavailable.
+        """
+        try:
+            self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.artifacts.mkdir(mode=0o700, exist_ok=True)
+        except OSError as error:
+            fault = error.strerror or type(error).__name__
+            raise StoreUnavailable(
+                self.name, f"{error.filename}: {fault}", "name a folder that can be written"
+            ) from error
+
+
+def place_of(name: str | os.PathLike[str]) -> Place:
+    """Read a folder's path or ``sqlite:///PATH`` (four slashes: an absolute path).
+
+    Raises: StoreUnavailable for a URL of another kind.
+    """
+    text = os.fspath(name)
+    if text.startswith(URL) and text != URL:
+        database = Path(text.removeprefix(URL))
+        return Place(
+            name=text, database=database, artifacts=database.with_name(f"{database.name}.{ARTIFACTS}")
+        )
+    if "://" in text or text == "":
+        raise StoreUnavailable(repr(text), "isn't a place for a store", f"name a folder, or {URL}PATH")
+    return Place(name=text, database=Path(text) / DATABASE, artifacts=Path(text) / ARTIFACTS)

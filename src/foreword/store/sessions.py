@@ -1,0 +1,196 @@
+"""The table of sessions: who they are, whose log they continue, and how a name finds one."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from itertools import count
+from typing import NamedTuple
+
+from msgspec import Struct
+
+from foreword.core.event import SessionOpened
+from foreword.errors import UnknownEvent, UnknownSession
+from foreword.store.alias import alias_of
+from foreword.store.database import Database
+
+END = 2**62
+SHOWN = 5
+LONGEST_NAME = 200
+
+
+class SessionRow(Struct, frozen=True, kw_only=True):
+    """One session as a list shows it.
+
+    ``events``: how many it has, a fork's shared ones included. ``created_at`` and ``updated_at``: times of
+    its own first and last event, microseconds since 1970 UTC. ``parent``: (session id, last shared seq).
+    """
+
+    id: str
+    alias: str
+    format: str
+    source: str | None
+    parent: tuple[str, int] | None
+    events: int
+    created_at: int
+    updated_at: int
+
+
+class Span(NamedTuple):
+    """A run of seqs, first to last, whose rows belong to the session with this number."""
+
+    number: int
+    first: int
+    last: int
+
+
+class Head(NamedTuple):
+    """What the next event of a session follows: its seq and the link before it."""
+
+    seq: int
+    link: bytes
+
+
+def number_of(db: Database, tenant: int, session: str) -> int | None:
+    """Return the session's number in this database, or None."""
+    return db.execute("SELECT id FROM session WHERE tenant = ? AND session = ?", (tenant, session)).get
+
+
+def number_or_raise(db: Database, tenant: int, session: str, store: str) -> int:
+    """Return the session's number in this database.
+
+    Raises: UnknownSession, with the names it may have meant.
+    """
+    number = number_of(db, tenant, session)
+    if number is None:
+        raise UnknownSession(session, store, close_names(db, tenant, session))
+    return number
+
+
+def spans(db: Database, tenant: int, number: int, *, last: int = END) -> list[Span]:
+    """List where the rows of a session's log are, in seq order: a fork reads its parent's up to the fork."""
+    found: list[Span] = []
+    while True:
+        parent, at = db.execute(
+            "SELECT parent, parent_at FROM session WHERE tenant = ? AND id = ?", (tenant, number)
+        ).get
+        first = 0 if parent is None else at + 1
+        if first <= last:
+            found.append(Span(number, first, last))
+        if parent is None:
+            return found[::-1]
+        number, last = parent, min(at, last)
+
+
+def head(db: Database, tenant: int, number: int, *, last: int = END) -> Head | None:
+    """Return what follows the log's last event, or the event ``last``; None: it isn't there."""
+    for span in reversed(spans(db, tenant, number, last=last)):
+        row = db.execute(
+            "SELECT seq, link FROM event WHERE tenant = ? AND session = ? AND seq BETWEEN ? AND ? "
+            "ORDER BY seq DESC LIMIT 1",
+            (tenant, *span),
+        ).fetchone()
+        if row is not None:
+            return Head(row[0] + 1, row[1])
+    return None
+
+
+def forks(db: Database, tenant: int, number: int, *, since: int) -> Iterator[int]:
+    """Yield the sessions that share event ``since`` or a later one of this session, forks of forks too."""
+    below = db.execute(
+        "SELECT id FROM session WHERE tenant = ? AND parent = ? AND parent_at >= ?", (tenant, number, since)
+    ).fetchall()
+    for (child,) in below:
+        yield child
+        yield from forks(db, tenant, child, since=since)
+
+
+def insert(db: Database, tenant: int, opened: SessionOpened, store: str) -> Head | None:
+    """Make the row of a session; return what its first event follows, None for a session without a parent.
+
+    Raises: UnknownSession or UnknownEvent when its parent isn't there; apsw.ConstraintError when its id or
+    alias is taken.
+    """
+    parent: int | None = None
+    at: int | None = None
+    follows: Head | None = None
+    if opened.parent is not None:
+        name, at = opened.parent
+        parent = number_of(db, tenant, name)
+        if parent is None:
+            raise UnknownSession(name, store)
+        follows = head(db, tenant, parent, last=at)
+        if follows is None or follows.seq != at + 1:
+            end = head(db, tenant, parent)
+            raise UnknownEvent(name, at, end.seq if end else 0)
+    db.execute(
+        "INSERT INTO session (tenant, session, alias, format, source, parent, parent_at) "
+        "VALUES (?, ?, ?, ?, ?, ?, ?)",
+        (tenant, opened.session, opened.alias, opened.format, opened.source, parent, at),
+    )
+    return follows
+
+
+def listing(db: Database, tenant: int) -> list[SessionRow]:
+    """List every session, in the order of their making."""
+    rows = db.execute(
+        """
+        SELECT s.session, s.alias, s.format, s.source, p.session, s.parent_at, first.at, last.at, last.seq
+        FROM session s LEFT JOIN session p ON p.id = s.parent
+        JOIN event first ON first.tenant = s.tenant AND first.session = s.id
+            AND first.seq = coalesce(s.parent_at + 1, 0)
+        JOIN event last ON last.tenant = s.tenant AND last.session = s.id
+            AND last.seq = (SELECT max(seq) FROM event WHERE tenant = s.tenant AND session = s.id)
+        WHERE s.tenant = ? ORDER BY s.id
+        """,
+        (tenant,),
+    )
+    return [
+        SessionRow(
+            id=session,
+            alias=alias,
+            format=form,
+            source=source,
+            parent=None if parent is None else (parent, parent_at),
+            events=last + 1,
+            created_at=created,
+            updated_at=updated,
+        )
+        for session, alias, form, source, parent, parent_at, created, updated, last in rows
+    ]
+
+
+def resolve(db: Database, tenant: int, name: str, store: str) -> str:
+    """Find a session by id, by alias, or by the only id or alias that begins so.
+
+    Raises: UnknownSession, with the names it may have meant.
+    """
+    known = db.execute("SELECT session, alias FROM session WHERE tenant = ?", (tenant,)).fetchall()
+    for column in (0, 1):
+        for row in known:
+            if row[column] == name:
+                return row[0]
+    begun = [row for row in known if name and (row[0].startswith(name) or row[1].startswith(name))]
+    if len(begun) == 1:
+        return begun[0][0]
+    close = tuple(f"{alias} ({session})" for session, alias in begun[:SHOWN])
+    raise UnknownSession(name, store, close or close_names(db, tenant, name))
+
+
+def close_names(db: Database, tenant: int, name: str) -> tuple[str, ...]:
+    """Return the ids and aliases that look like a name."""
+    known = db.execute("SELECT session, alias FROM session WHERE tenant = ?", (tenant,))
+    names = [each for row in known for each in row if len(each) <= LONGEST_NAME]
+    return tuple(difflib.get_close_matches(name[:LONGEST_NAME], names, SHOWN))
+
+
+def free_alias(db: Database, tenant: int, key: bytes, session: str) -> str:
+    """Return the session's alias, or the first one derived for it that no session of the store has."""
+    taken = db.execute("SELECT alias FROM session WHERE tenant = ? AND session = ?", (tenant, session)).get
+    if taken is not None:
+        return taken
+    for attempt in count():
+        alias = alias_of(key, session, attempt)
+        if db.execute("SELECT count(*) FROM session WHERE alias = ?", (alias,)).get == 0:
+            return alias
+    raise AssertionError("count() has no end")

@@ -1,0 +1,262 @@
+"""The store: every session's log on one machine, in a SQLite database and a folder of artifacts."""
+
+from __future__ import annotations
+
+import secrets
+import threading
+import weakref
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self, TypeVar
+
+import apsw
+
+from foreword.core.event import Event
+from foreword.core.request import Unit
+from foreword.errors import ArtifactMissing, LogCorrupt, StoreUnavailable
+from foreword.store import erase, log, sessions
+from foreword.store.artifacts import Artifacts
+from foreword.store.connection import connect, unavailable
+from foreword.store.database import Database
+from foreword.store.log import Tenant
+from foreword.store.place import Place, place_of
+from foreword.store.rows import pack
+from foreword.store.sessions import SessionRow
+from foreword.store.verify import Problem, session_problems, store_problems
+from foreword.store.writer import Work, Writer
+
+KEY_BYTES = 32
+
+T = TypeVar("T")
+
+
+class Store:
+    """One tenant's sessions in one place. Open it with `Store.open`; safe to use from several threads.
+
+    Several processes may have the same place open. Sessions are named by their full id (`resolve` finds it).
+    """
+
+    def __init__(self, place: Place, tenant: Tenant, writer: Writer | None) -> None:
+        self.name = place.name
+        self.tenant = tenant.name
+        self._place = place
+        self._tenant = tenant
+        self._writer = writer
+        self._artifacts = Artifacts(place.artifacts)
+        self._local = threading.local()
+        self._readers: weakref.WeakSet[Database] = weakref.WeakSet()
+        self._closed = False
+
+    @classmethod
+    def open(cls, place: str | Path, *, tenant: str = "local", read_only: bool = False) -> Self:
+        """Open a folder, or ``sqlite:///PATH``; make it when it isn't there and may be written.
+
+        Raises: StoreUnavailable when it can't be opened, is another program's or of a newer Foreword.
+        """
+        where = place_of(place)
+        db = connect(where, read_only=read_only)
+        try:
+            found = _tenant(db, tenant, make=not read_only)
+            if found is None:
+                raise StoreUnavailable(
+                    where.name, f"holds no tenant {tenant!r}", "open it for writing to make one"
+                )
+            if read_only:
+                db.close()
+                return cls(where, found, None)
+            store = cls(where, found, Writer(where, db))
+        except apsw.Error as error:
+            db.close()
+            raise unavailable(where, error) from error
+        except BaseException:
+            db.close()
+            raise
+        store.finish_erasing()
+        return store
+
+    def sessions(self) -> list[SessionRow]:
+        """List the tenant's sessions in the order of their making."""
+        return self._read(lambda db: sessions.listing(db, self._tenant.number))
+
+    def resolve(self, name: str) -> str:
+        """Return the id of the session with this id, alias, or unique beginning of one.
+
+        Raises: UnknownSession, with names that come close.
+        """
+        return self._read(lambda db: sessions.resolve(db, self._tenant.number, name, self.name))
+
+    def alias_for(self, session: str) -> str:
+        """Return the alias that a new session must carry in its `SessionOpened`; a known one keeps its own.
+
+        It isn't reserved: if another session takes it first, the append that opens this one raises
+        AppendConflict, and asking again gives the next.
+        """
+        return self._read(lambda db: sessions.free_alias(db, self._tenant.number, self._tenant.key, session))
+
+    def load(self, session: str, *, since: int = 0) -> list[Event]:
+        """Return the session's events from seq ``since`` on, in order; a fork's begin with its parent's.
+
+        Raises: UnknownSession; ArtifactMissing; LogCorrupt when a payload can't be read.
+        """
+
+        def read(db: Database) -> list[Event]:
+            return [
+                log.read_event(row, session, self._tenant, self._artifacts)
+                for row in log.rows(db, self._tenant, session, since=since, store=self.name)
+            ]
+
+        try:
+            return self._read(read)
+        except (ArtifactMissing, LogCorrupt):
+            return self._read(read)  # an erasure may have taken an artifact between its row and its file
+
+    def append(
+        self, session: str, events: Sequence[Event], *, units: Mapping[int, Sequence[Unit]] | None = None
+    ) -> None:
+        """Append events sealed against the session's head; return once they are synced to disk.
+
+        The first event of a new session is its `SessionOpened`. ``units``: the encoded units that a request
+        added, by the seq of its `RequestSent`; those of earlier epochs are dropped when an epoch starts.
+
+        Raises: AppendConflict when another writer was first (nothing is stored); UnknownSession; LogCorrupt
+        when the events don't chain; StoreUnavailable.
+        """
+        if events:
+            self._append(session, events, units or {})
+
+    def erase(self, session: str, targets: Sequence[int], erased_event: Event) -> bool:
+        """Remove the payloads of ``targets`` from every file and append the event that says so.
+
+        The store's copies of units of every session that shares a target go too. ``erased_event`` is sealed
+        against the session's head. An event that a fork shares is erased in its parent.
+
+        Returns True when no file holds them any more; False when another connection still reads an older
+        state of the database, so that its write-ahead log keeps old pages until `finish_erasing` succeeds
+        (it is tried again whenever the store is opened).
+
+        Raises: AppendConflict; UnknownSession; UnknownEvent; StoreUnavailable.
+        """
+        self._append(
+            session,
+            [erased_event],
+            {},
+            before=lambda db: erase.empty(db, self._tenant, session, targets, self.name),
+        )
+        return self.finish_erasing()
+
+    def finish_erasing(self) -> bool:
+        """Do what earlier erasures left to do; return True when nothing is left.
+
+        Raises: StoreUnavailable.
+        """
+        return self._write(lambda db: erase.finish(db, self._artifacts), alone=True)
+
+    def sent_units(self, session: str) -> dict[int, tuple[Unit, ...]]:
+        """Return the encoded units of the current epoch, by the seq of the `RequestSent` that added them.
+
+        A seq is missing when an erasure dropped its units, or when a fork's parent has started an epoch
+        since: then the requests of this epoch can't be continued and a new one must start.
+
+        Raises: UnknownSession; LogCorrupt.
+        """
+        return self._read(lambda db: log.sent_units(db, self._tenant, session, self.name))
+
+    def verify(self, session: str | None = None) -> list[Problem]:
+        """Prove one session from its stored bytes, or (None) every session and the store's files.
+
+        Raises: UnknownSession.
+        """
+
+        def prove(db: Database) -> list[Problem]:
+            listed = sessions.listing(db, self._tenant.number)
+            if session is not None:
+                sessions.number_or_raise(db, self._tenant.number, session, self.name)
+                listed = [row for row in listed if row.id == session]
+            found = [] if session is not None else list(store_problems(db, self._artifacts))
+            for row in listed:
+                found += session_problems(db, self._tenant, row, self._artifacts)
+            return found
+
+        return self._read(prove)
+
+    @property
+    def commits(self) -> int:
+        """Count the transactions this store has committed: appends that waited together share one."""
+        return self._writer.commits if self._writer else 0
+
+    def close(self) -> None:
+        """Finish what is queued and close every connection; closing twice is closing once."""
+        self._closed = True
+        for reader in list(self._readers):
+            reader.close()
+        if self._writer:
+            self._writer.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def _append(
+        self,
+        session: str,
+        events: Sequence[Event],
+        units: Mapping[int, Sequence[Unit]],
+        *,
+        before: Callable[[Database], None] | None = None,
+    ) -> None:
+        packed = [pack(event, session, self._tenant.key) for event in events]
+        encoded = {seq: log.pack_units(added) for seq, added in units.items()}
+        if large := {item.address: item.large for item in packed if item.address and item.large}:
+            try:
+                self._artifacts.write(large)
+            except OSError as error:
+                raise self._disk_fault(error) from error
+
+        def work(db: Database) -> None:
+            if before:
+                before(db)
+            log.append(db, self._tenant, session, packed, encoded, self._artifacts, self.name)
+
+        self._write(work)
+
+    def _write(self, work: Work, *, alone: bool = False) -> bool:
+        if self._writer is None:
+            raise StoreUnavailable(self.name, "is open for reading only", "open it without read_only")
+        try:
+            return self._writer.run(work, alone=alone)
+        except OSError as error:
+            raise self._disk_fault(error) from error
+
+    def _read(self, work: Callable[[Database], T]) -> T:
+        """Run a read in one snapshot on this thread's own connection."""
+        if self._closed:
+            raise StoreUnavailable(self.name, "is closed", "open it again")
+        try:
+            db: Database | None = getattr(self._local, "db", None)
+            if db is None:
+                db = connect(self._place, read_only=True)
+                self._local.db = db
+                self._readers.add(db)
+            with db:
+                return work(db)
+        except apsw.Error as error:
+            raise unavailable(self._place, error) from error
+
+    def _disk_fault(self, error: OSError) -> StoreUnavailable:
+        fault = f"{error.filename or self._place.artifacts}: {error.strerror or type(error).__name__}"
+        return StoreUnavailable(self.name, fault, "check the disk, its free space and its permissions")
+
+
+def _tenant(db: Database, name: str, *, make: bool) -> Tenant | None:
+    if make:
+        db.execute(
+            "INSERT INTO tenant (name, key) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
+            (name, secrets.token_bytes(KEY_BYTES)),
+        )
+    row = db.execute("SELECT id, key FROM tenant WHERE name = ?", (name,)).fetchone()
+    return None if row is None else Tenant(number=row[0], name=name, key=row[1])

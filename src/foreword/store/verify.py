@@ -1,0 +1,154 @@
+"""Proving logs from their stored bytes: commits, links, artifacts, erasures, and what belongs to nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import msgspec
+from msgspec import Struct
+
+from foreword.core.event import (
+    GENESIS,
+    Body,
+    Erased,
+    SessionOpened,
+    commit_of,
+    decode_body,
+    header_of,
+    link_of,
+)
+from foreword.errors import ArtifactMissing, LogCorrupt
+from foreword.store import erase, log
+from foreword.store.artifacts import Artifacts, address_of
+from foreword.store.database import Database
+from foreword.store.log import Tenant
+from foreword.store.rows import ARTIFACT, COLUMNS, COMMIT, FORM, KIND, NONCE, PAYLOAD, SCHEMA, Row, event_of
+from foreword.store.sessions import SessionRow, forks, number_of, spans
+
+
+class Problem(Struct, frozen=True, kw_only=True):
+    """Something that doesn't hold.
+
+    ``code``: ``chain``, ``commit``, ``payload``, ``artifact``, ``session`` (its row and its first event
+    differ), ``units`` (kept for no request), ``gone`` (a payload is missing and no `Erased` event says so),
+    ``orphan`` (a file that no event names), ``erasing`` (an erasure isn't finished), ``database``.
+    ``session`` and ``seq`` None: it concerns the whole store, or the whole session.
+    """
+
+    code: str
+    fault: str
+    session: str | None = None
+    seq: int | None = None
+
+
+def store_problems(db: Database, artifacts: Artifacts) -> Iterator[Problem]:
+    """Yield what is wrong with the store as a whole."""
+    for (line,) in db.execute("PRAGMA quick_check(10)"):
+        if line != "ok":
+            yield Problem(code="database", fault=f"SQLite says: {line}")
+    if count := erase.unfinished(db):
+        yield Problem(code="erasing", fault=f"{count} erasures aren't finished; open the store for writing")
+    for path in erase.unnamed(db, artifacts):
+        name = path.relative_to(artifacts.folder)
+        yield Problem(
+            code="orphan", fault=f"no event names {name}; an append that was never acknowledged left it"
+        )
+
+
+def session_problems(
+    db: Database, tenant: Tenant, row: SessionRow, artifacts: Artifacts
+) -> Iterator[Problem]:
+    """Yield what is wrong with one session, the events it shares with its parent included."""
+    link, expected = GENESIS, 0
+    gone: set[int] = set()
+    requests: set[int] = set()
+    first = 0 if row.parent is None else row.parent[1] + 1
+    for stored in log.rows(db, tenant, row.id, since=0, store=""):
+        event = event_of(stored, tenant.name, None)
+        faults: list[tuple[str, str]] = []
+        if event.seq != expected:
+            faults.append(("chain", f"events {expected} to {event.seq - 1} are missing"))
+        if link_of(link, header_of(event), event.commit) != event.link:
+            faults.append(("chain", "its link doesn't follow from its header and the event before"))
+        link, expected = event.link, event.seq + 1
+        if event.kind == "request_sent":
+            requests.add(event.seq)
+        if event.nonce is None and stored[PAYLOAD] is None and stored[ARTIFACT] is None:
+            gone.add(event.seq)
+        else:
+            body = _check_payload(stored, row.id, tenant, artifacts, faults)
+            if event.seq == first and body is not None:
+                faults.extend(("session", fault) for fault in _opening_faults(body, row))
+        for code, fault in faults:
+            yield Problem(code=code, fault=fault, session=row.id, seq=event.seq)
+    explained = _erased(db, tenant, row.id, artifacts) if gone else set[int]()
+    for seq in sorted(gone - explained):
+        fault = "its payload is gone and no event says that it was erased"
+        yield Problem(code="gone", fault=fault, session=row.id, seq=seq)
+    for seq in sorted(log.units_kept(db, tenant, row.id) - requests):
+        yield Problem(
+            code="units", fault="units are kept for it, but it is no request", session=row.id, seq=seq
+        )
+
+
+def _check_payload(
+    stored: Row, session: str, tenant: Tenant, artifacts: Artifacts, faults: list[tuple[str, str]]
+) -> Body | None:
+    """Return the body when it can be read, and add what is wrong with its bytes."""
+    kind, nonce, address = stored[KIND], stored[NONCE], stored[ARTIFACT]
+    try:
+        payload = log.read_payload(stored, session, artifacts)
+    except ArtifactMissing as error:
+        faults.append(("artifact", f"its artifact {error.address} is missing"))
+        return None
+    except LogCorrupt as error:
+        faults.append(("payload", error.fault))
+        return None
+    if payload is None or nonce is None:
+        faults.append(("payload", "half of it is gone: the payload or its nonce"))
+        return None
+    if address is not None and address_of(tenant.key, payload) != address:
+        faults.append(("artifact", f"its artifact {address.hex()} holds something else"))
+    if commit_of(nonce, payload) != stored[COMMIT]:
+        faults.append(("commit", "its payload isn't the one that was committed"))
+    try:
+        return decode_body(kind, stored[FORM] or SCHEMA, payload)
+    except msgspec.DecodeError as error:
+        faults.append(("payload", f"it isn't a {kind}: {error}"))
+        return None
+
+
+def _opening_faults(body: Body, row: SessionRow) -> Iterator[str]:
+    if not isinstance(body, SessionOpened):
+        yield f"it opens the session but is a {type(body).__name__}"
+        return
+    for name in ("alias", "format", "source", "parent"):
+        said, kept = getattr(body, name), getattr(row, name)
+        if said != kept:
+            yield f"the event says {name} {said!r}, the session's row {kept!r}"
+
+
+def _erased(db: Database, tenant: Tenant, session: str, artifacts: Artifacts) -> set[int]:
+    """Return the seqs of this log that an `Erased` event names, in this log or one that shares the event."""
+    number = number_of(db, tenant.number, session)
+    assert number is not None, "the caller read its rows"
+    owners = {span.number: span for span in spans(db, tenant.number, number)}
+    family = {fork for owner in owners for fork in forks(db, tenant.number, owner, since=0)} | owners.keys()
+    found: set[int] = set()
+    query = f"SELECT {COLUMNS} FROM event WHERE tenant = ? AND session = ? AND kind = 'erased'"
+    for member in family:
+        theirs = spans(db, tenant.number, member)
+        for stored in db.execute(query, (tenant.number, member)):
+            body = _check_payload(stored, session, tenant, artifacts, [])
+            if isinstance(body, Erased):
+                found |= {
+                    seq
+                    for seq in body.targets
+                    for span in theirs
+                    if span.first <= seq <= span.last and _holds(owners.get(span.number), seq)
+                }
+    return found
+
+
+def _holds(span: tuple[int, int, int] | None, seq: int) -> bool:
+    return span is not None and span[1] <= seq <= span[2]

@@ -1,0 +1,219 @@
+"""Anthropic Messages: rules on limits, the window, sampling, tool choice and betas."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from foreword.testing import anthropic_forms as forms
+from foreword.testing.anthropic_request import AnthropicRequest
+from foreword.testing.rule import Fault, Rule, fault
+from foreword.testing.wire import mapping, objects, text_of
+
+NO_SAMPLING_SINCE = "2026-10-21"
+SAMPLING = ("temperature", "top_p", "top_k")
+BINDING_BETA = "thinking-binding-controls-2026-08-01"
+COMPACT_BETAS = ("compact-2026-09-04", "compact-2026-01-12")
+BETA_MEMBERS: Mapping[str, tuple[str, ...]] = {
+    "context_management": ("context-management-2025-06-27", "compact-2026-01-12"),
+    "compaction": ("compact-2026-09-04",),
+}
+SYSTEM_BETAS = (
+    ("clear_at", ("mid-conversation-system-clear-at-2026-08-21",)),
+    ("output_config", ("mid-conversation-output-config-2026-07-01",)),
+)
+
+
+def _token_limit(request: AnthropicRequest) -> Iterator[Fault]:
+    limit = request.integer("max_tokens")
+    if limit is not None and limit < 0:
+        yield fault("max_tokens")
+
+
+def _output_limit(request: AnthropicRequest) -> Iterator[Fault]:
+    limit, most = request.integer("max_tokens"), request.facts.max_output
+    if limit is not None and most is not None and limit > most:
+        yield fault("max_tokens", asked=limit, most=most, model=request.body.get("model"))
+
+
+def _prewarm(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.integer("max_tokens") != 0:
+        return
+    output = mapping(request.body.get("output_config"))
+    clashes = {
+        "stream": request.body.get("stream") is True,
+        "thinking": request.thinking.get("type") not in (None, "disabled"),
+        "output_config.format": output.get("format") is not None,
+        "tool_choice": request.forced_tool,
+    }
+    yield from (fault("max_tokens", member=member) for member, clash in clashes.items() if clash)
+
+
+def _window_input(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.input_tokens > request.facts.window:
+        yield fault("messages", tokens=request.input_tokens, window=request.facts.window)
+
+
+def _window_output(request: AnthropicRequest) -> Iterator[Fault]:
+    asked = request.integer("max_tokens") or 0
+    if request.input_tokens <= request.facts.window < request.input_tokens + asked:
+        yield fault("max_tokens", tokens=request.input_tokens, asked=asked, window=request.facts.window)
+
+
+def _sampling(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.version >= NO_SAMPLING_SINCE or not request.facts.sampling:
+        yield from (fault(name) for name in SAMPLING if name in request.body)
+
+
+def _assistant_document(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, index, _ in request.blocks("document"):
+        if request.version >= NO_SAMPLING_SINCE and request.messages[at].role == "assistant":
+            yield fault(f"messages.{at}.content.{index}")
+
+
+def _user_citations(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.version < NO_SAMPLING_SINCE:
+        return
+    for at, index, block in request.blocks("text", "search_result"):
+        path = f"messages.{at}.content.{index}"
+        if block.kind == "text" and request.messages[at].role == "user" and block.data.get("citations"):
+            yield fault(path)
+        for inner, part in enumerate(objects(block.data.get("content"))):
+            if part.get("citations"):
+                yield fault(f"{path}.content.{inner}")
+
+
+def _choice_kind(request: AnthropicRequest) -> Iterator[Fault]:
+    kind = mapping(request.body.get("tool_choice")).get("type")
+    if "tool_choice" in request.body and kind not in forms.TOOL_CHOICES:
+        yield fault("tool_choice", kind=kind)
+
+
+def _choice_name(request: AnthropicRequest) -> Iterator[Fault]:
+    choice = mapping(request.body.get("tool_choice"))
+    names = {tool.get("name") for tool in request.tools}
+    if choice.get("type") == "tool" and text_of(choice.get("name")) not in names:
+        yield fault("tool_choice", name=choice.get("name"))
+
+
+def _choice_forced(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.forced_tool and not request.facts.forced_tool_choice:
+        yield fault("tool_choice.type")
+
+
+def _effort(request: AnthropicRequest) -> Iterator[Fault]:
+    effort = mapping(request.body.get("output_config")).get("effort")
+    if effort is not None and effort not in forms.EFFORTS:
+        yield fault("output_config.effort")
+
+
+def _betas(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.betas is None:
+        return
+    needs = [(name, BETA_MEMBERS[name]) for name in BETA_MEMBERS if request.body.get(name) is not None]
+    if "block_binding" in request.thinking:
+        needs.append(("thinking.block_binding", (BINDING_BETA,)))
+    needs += [
+        (f"messages.{at}.content.{index}", COMPACT_BETAS) for at, index, _ in request.blocks("compaction")
+    ]
+    for at, message in enumerate(request.messages):
+        needs += [(f"messages.{at}.{name}", betas) for name, betas in SYSTEM_BETAS if name in message.data]
+    yield from (fault(path) for path, betas in needs if not request.betas.intersection(betas))
+
+
+OPTION_RULES: tuple[Rule[AnthropicRequest], ...] = (
+    Rule(
+        code="max_tokens_negative",
+        text="max_tokens: Input should be greater than or equal to 0",
+        section="2.1",
+        evidence="D",
+        check=_token_limit,
+    ),
+    Rule(
+        code="max_tokens_model",
+        text="max_tokens: {asked} > {most}, which is the maximum allowed number of output tokens for {model}",
+        section="10",
+        evidence="L",
+        check=_output_limit,
+    ),
+    Rule(
+        code="prewarm",
+        text="{path}: 0 is not allowed together with `{member}`",
+        section="2.1",
+        evidence="D",
+        check=_prewarm,
+    ),
+    Rule(
+        code="window_input",
+        text="prompt is too long: {tokens} tokens > {window} maximum",
+        section="8",
+        evidence="F",
+        check=_window_input,
+        counting=False,
+    ),
+    Rule(
+        code="window_output",
+        text="input length and `max_tokens` exceed context limit: {tokens} + {asked} > {window}, "
+        "decrease input length or `max_tokens` and try again",
+        section="8",
+        evidence="F",
+        check=_window_output,
+        counting=False,
+    ),
+    Rule(
+        code="sampling",
+        text="{path}: this parameter is not supported",
+        section="1.0",
+        evidence="D",
+        check=_sampling,
+    ),
+    Rule(
+        code="assistant_document",
+        text="{path}: `document` blocks are not allowed in assistant messages",
+        section="1.0",
+        evidence="D",
+        check=_assistant_document,
+    ),
+    Rule(
+        code="user_citations",
+        text="{path}: `citations` are not allowed on text in user messages",
+        section="1.0",
+        evidence="D",
+        check=_user_citations,
+    ),
+    Rule(
+        code="choice_kind",
+        text="tool_choice: Input tag '{kind}' found using 'type' does not match any of the expected tags: "
+        "'auto', 'any', 'tool', 'none'",
+        section="1.3",
+        evidence="T",
+        check=_choice_kind,
+    ),
+    Rule(
+        code="choice_name",
+        text="tool_choice: Tool '{name}' not found in provided tools",
+        section="1.3",
+        evidence="I",
+        check=_choice_name,
+    ),
+    Rule(
+        code="choice_forced",
+        text="{path}: forced tool use is not supported on this model",
+        section="1.3",
+        evidence="L",
+        check=_choice_forced,
+    ),
+    Rule(
+        code="effort",
+        text="{path}: Input should be 'low', 'medium', 'high', 'xhigh' or 'max'",
+        section="1.4",
+        evidence="T",
+        check=_effort,
+    ),
+    Rule(
+        code="beta",
+        text="{path}: Extra inputs are not permitted",
+        section="1.0",
+        evidence="T",
+        check=_betas,
+    ),
+)

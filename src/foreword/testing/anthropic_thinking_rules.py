@@ -1,0 +1,188 @@
+"""Anthropic Messages: rules on thinking, on its bond to the prefix, and on compaction blocks."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from foreword.testing import anthropic_forms as forms
+from foreword.testing.anthropic_request import AnthropicRequest
+from foreword.testing.rule import Fault, Rule, fault
+from foreword.testing.wire import mapping
+
+MIN_THINKING_BUDGET = 1024
+BOUND_ELSEWHERE = (
+    "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
+    'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
+)
+
+
+def _thinking_kind(request: AnthropicRequest) -> Iterator[Fault]:
+    if "thinking" in request.body and request.thinking.get("type") not in forms.THINKING_TYPES:
+        yield fault("thinking", kind=request.thinking.get("type"))
+
+
+def _thinking_model(request: AnthropicRequest) -> Iterator[Fault]:
+    kind = request.thinking.get("type")
+    if kind in forms.THINKING_TYPES and kind not in request.facts.thinking_types:
+        yield fault("thinking.type", kind=kind)
+
+
+def _budget(request: AnthropicRequest) -> int | None:
+    budget = request.thinking.get("budget_tokens")
+    enabled = request.thinking.get("type") == "enabled"
+    return budget if enabled and isinstance(budget, int) else None
+
+
+def _budget_missing(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.thinking.get("type") == "enabled" and _budget(request) is None:
+        yield fault("thinking.enabled.budget_tokens")
+
+
+def _budget_low(request: AnthropicRequest) -> Iterator[Fault]:
+    budget = _budget(request)
+    if budget is not None and budget < MIN_THINKING_BUDGET:
+        yield fault("thinking.enabled.budget_tokens")
+
+
+def _budget_high(request: AnthropicRequest) -> Iterator[Fault]:
+    budget, limit = _budget(request), request.integer("max_tokens")
+    if budget is not None and limit is not None and budget >= limit:
+        yield fault("max_tokens")
+
+
+def _signature(request: AnthropicRequest) -> Iterator[Fault]:
+    yield from (fault(thought.path) for thought in request.thoughts if not thought.genuine)
+
+
+def _bound(request: AnthropicRequest) -> bool:
+    return request.facts.binds_thinking and not request.drops_mismatched
+
+
+def _prefix(request: AnthropicRequest) -> Iterator[Fault]:
+    for thought in request.thoughts if _bound(request) else ():
+        if not thought.prefix_holds:
+            yield fault(thought.path)
+
+
+def _chain(request: AnthropicRequest) -> Iterator[Fault]:
+    for thought in request.thoughts if _bound(request) else ():
+        if not thought.chain_holds:
+            yield fault(thought.path)
+
+
+def _compaction_many(request: AnthropicRequest) -> Iterator[Fault]:
+    full = [place for *place, block in request.blocks("compaction") if block.data.get("content")]
+    yield from (fault(f"messages.{at}.content.{index}") for at, index in full[1:])
+
+
+def _compaction_first(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, index, block in request.blocks("compaction"):
+        if block.data.get("signature") and (at, index) != (0, 0):
+            yield fault(f"messages.{at}.content.{index}")
+
+
+def _compaction_empty(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, index, block in request.blocks("compaction"):
+        if block.data.get("content") == "":
+            yield fault(f"messages.{at}.content.{index}.content")
+
+
+def _compaction_alone(request: AnthropicRequest) -> Iterator[Fault]:
+    if not request.body.get("compaction"):
+        return
+    clashes = [name for name in ("context_management", "stop_sequences") if request.body.get(name)]
+    if mapping(request.body.get("output_config")).get("format") is not None:
+        clashes.append("output_config.format")
+    if request.forced_tool:
+        clashes.append("tool_choice")
+    yield from (fault("compaction", member=member) for member in clashes)
+
+
+THINKING_RULES: tuple[Rule[AnthropicRequest], ...] = (
+    Rule(
+        code="thinking_kind",
+        text="thinking: Input tag '{kind}' found using 'type' does not match any of the expected tags",
+        section="1.4",
+        evidence="T",
+        check=_thinking_kind,
+    ),
+    Rule(
+        code="thinking_model",
+        text="{path}: '{kind}' is not supported on this model",
+        section="1.4",
+        evidence="D",
+        check=_thinking_model,
+    ),
+    Rule(
+        code="budget_missing",
+        text="{path}: Field required",
+        section="1.4",
+        evidence="T",
+        check=_budget_missing,
+    ),
+    Rule(
+        code="budget_low",
+        text="{path}: Input should be greater than or equal to 1024",
+        section="1.4",
+        evidence="T",
+        check=_budget_low,
+    ),
+    Rule(
+        code="budget_high",
+        text="`max_tokens` must be greater than `thinking.budget_tokens`",
+        section="1.4",
+        evidence="T",
+        check=_budget_high,
+    ),
+    Rule(
+        code="signature",
+        text="{path}: Invalid `signature` in `thinking` block",
+        section="1.4",
+        evidence="T",
+        check=_signature,
+    ),
+    Rule(
+        code="bound_prefix",
+        text=BOUND_ELSEWHERE,
+        section="1.4",
+        evidence="D",
+        check=_prefix,
+    ),
+    Rule(
+        code="bound_chain",
+        text=BOUND_ELSEWHERE,
+        section="1.4",
+        evidence="D",
+        check=_chain,
+    ),
+    Rule(
+        code="compaction_many",
+        text="{path}: more than one `compaction` block with content",
+        section="1.5",
+        evidence="T",
+        check=_compaction_many,
+        error_code="compaction_block_ambiguous",
+    ),
+    Rule(
+        code="compaction_first",
+        text="{path}: a signed `compaction` block must be first in `messages`",
+        section="1.5",
+        evidence="T",
+        check=_compaction_first,
+        error_code="compaction_block_misplaced",
+    ),
+    Rule(
+        code="compaction_empty",
+        text="{path}: String should have at least 1 character",
+        section="1.2",
+        evidence="T",
+        check=_compaction_empty,
+    ),
+    Rule(
+        code="compaction_alone",
+        text="{path}: not allowed together with `{member}`",
+        section="1.5",
+        evidence="T",
+        check=_compaction_alone,
+    ),
+)

@@ -1,0 +1,75 @@
+"""An Anthropic request in render order, as its prompt cache sees it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from hashlib import blake2b
+from typing import Any
+
+from foreword.testing import anthropic_forms as forms
+from foreword.testing.anthropic_request import AnthropicRequest, Block
+from foreword.testing.prefix_cache import Unit
+from foreword.testing.wire import compact, mapping, objects
+
+MESSAGE_OVERHEAD = 4
+TOOL_PROMPT = 350
+
+# Parameters whose change spoils a layer and all after it (rulebook 2.1, "Invalidation").
+TOOL_KEYS = ("model",)
+SYSTEM_KEYS = ("speed",)
+MESSAGE_KEYS = ("tool_choice", "thinking")
+
+
+def units(request: AnthropicRequest, tool_tokens: Callable[[Mapping[str, Any]], int]) -> tuple[Unit, ...]:
+    """Return tools, system and messages as cache units; their tokens sum to the input.
+
+    A top-level mark lands on the last block that can carry one. Deferred tools are not rendered.
+    """
+    rendered = [*_rendered(request, tool_tokens)]
+    automatic = _ttl(request.body)
+    if automatic:
+        last = max(
+            (at for at, (_, kind) in enumerate(rendered) if kind not in forms.UNMARKABLE), default=None
+        )
+        if last is not None:
+            unit, kind = rendered[last]
+            marked = Unit(digest=unit.digest, tokens=unit.tokens, mark=unit.mark or automatic)
+            rendered[last] = marked, kind
+    return tuple(unit for unit, _ in rendered)
+
+
+def _rendered(
+    request: AnthropicRequest, tool_tokens: Callable[[Mapping[str, Any]], int]
+) -> Iterator[tuple[Unit, str]]:
+    yield _key(request, TOOL_KEYS, tokens=TOOL_PROMPT if request.tools else 0)
+    for tool, digest in zip(request.tools, request.tool_digests, strict=True):
+        if tool.get("defer_loading") is not True:
+            yield Unit(digest=digest, tokens=tool_tokens(tool), mark=_ttl(tool)), "tool"
+    yield _key(request, SYSTEM_KEYS)
+    form = b"string" if isinstance(request.body.get("system"), str) else b"blocks"
+    for block in request.system:
+        yield Unit(digest=block.digest + form, tokens=block.tokens, mark=_ttl(block.data)), block.kind
+    yield _key(request, MESSAGE_KEYS)
+    dropped = request.dropped
+    for at, message in enumerate(request.messages):
+        form = message.role.encode() + (b"string" if message.string else b"blocks")
+        for index, block in enumerate(message.blocks):
+            size = 0 if (at, index) in dropped else block.tokens
+            size += MESSAGE_OVERHEAD if index == 0 else 0
+            yield Unit(digest=block.digest + form, tokens=size, mark=_block_ttl(block)), block.kind
+
+
+def _key(request: AnthropicRequest, names: tuple[str, ...], tokens: int = 0) -> tuple[Unit, str]:
+    values = compact({name: request.body.get(name) for name in names})
+    # A parameter can carry no mark: name it among the kinds that cannot.
+    return Unit(digest=blake2b(values, digest_size=16).digest(), tokens=tokens, key=True), "thinking"
+
+
+def _block_ttl(block: Block) -> str | None:
+    nested = [ttl for part in objects(block.data.get("content")) if (ttl := _ttl(part))]
+    return _ttl(block.data) or next(iter(nested), None)
+
+
+def _ttl(carrier: Mapping[str, Any]) -> str | None:
+    mark = mapping(carrier.get("cache_control"))
+    return ("1h" if mark.get("ttl") == "1h" else "5m") if mark else None

@@ -1,0 +1,52 @@
+"""What a scripted server says, turn by turn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import msgspec
+
+
+class Call(msgspec.Struct, frozen=True, kw_only=True):
+    """A tool call of a scripted answer. `id` None: the server makes one."""
+
+    name: str
+    input: dict[str, Any] = {}
+    id: str | None = None
+
+
+class Answer(msgspec.Struct, frozen=True, kw_only=True):
+    """A scripted answer, rendered in the order thinking, text, calls.
+
+    `thinking` None: no thinking block; "" is one whose text is omitted. `text` None: no text.
+    `output_tokens` None: counted. `stop_reason` None: what follows from the content, in the wire's words.
+    """
+
+    text: str | None = None
+    thinking: str | None = None
+    calls: tuple[Call, ...] = ()
+    stop_reason: str | None = None
+    output_tokens: int | None = None
+
+
+class Failure(msgspec.Struct, frozen=True, kw_only=True):
+    """A scripted failure: `status` 429, 500, 529...; `retry_after` in seconds, None: no such header."""
+
+    status: int
+    text: str = "scripted failure"
+    retry_after: int | None = None
+
+
+Scripted = Answer | Failure | Callable[[dict[str, Any]], Answer | Failure]
+
+
+class ScriptExhausted(LookupError):
+    """A legal request came after the last scripted answer: the test has more turns than its script."""
+
+    def __init__(self, served: int) -> None:
+        self.served = served
+        super().__init__(
+            f"request {served + 1} was legal, but the script has {served} answers: add one, "
+            "or give an endless iterator"
+        )

@@ -1,0 +1,63 @@
+"""What a server remembers of the thinking it signed: its text, the prefix before it, the block before it."""
+
+from __future__ import annotations
+
+import base64
+import hmac
+from hashlib import blake2b
+
+import msgspec
+
+State = bytes
+
+
+class Signed(msgspec.Struct, frozen=True, kw_only=True):
+    """One thinking block as issued: text, digest of everything before it, signature of its predecessor."""
+
+    text: str
+    prefix: State
+    predecessor: str | None
+
+
+class ThinkingBook:
+    """Signs thinking blocks with a secret of its own and knows them again."""
+
+    def __init__(self, secret: bytes) -> None:
+        self._secret = secret
+        self._signed: dict[str, Signed] = {}
+        self._compacted: dict[str, State] = {}
+
+    def sign(self, text: str, prefix: State, predecessor: str | None) -> str:
+        """Issue a block after `prefix`; returns its signature (base64)."""
+        signature = self._stamp(text.encode(), prefix, (predecessor or "").encode())
+        self.remember(signature, text, prefix, predecessor)
+        return signature
+
+    def remember(self, signature: str, text: str, prefix: State, predecessor: str | None) -> None:
+        """Note a block that was signed elsewhere (a recorded answer) as issued after `prefix`."""
+        self._signed[signature] = Signed(text=text, prefix=prefix, predecessor=predecessor)
+
+    def find(self, signature: str) -> Signed | None:
+        """Return the block issued under this signature, or None."""
+        return self._signed.get(signature)
+
+    def compact(self, summary: str, prefix: State) -> str:
+        """Issue a compaction block that stands for everything in `prefix`; returns its signature."""
+        signature = self._stamp(b"compaction", summary.encode(), prefix)
+        self._compacted[signature] = prefix
+        return signature
+
+    def resume(self, signature: str, summary: str) -> State | None:
+        """Return the prefix that a compaction block stands for; None if it is not ours or was changed."""
+        prefix = self._compacted.get(signature)
+        known = prefix is not None and signature == self._stamp(b"compaction", summary.encode(), prefix)
+        return prefix if known else None
+
+    def _stamp(self, *parts: bytes) -> str:
+        message = b"".join(len(part).to_bytes(8, "big") + part for part in parts)
+        return base64.b64encode(hmac.digest(self._secret, message, "sha256")).decode()
+
+
+def grown(state: State, *parts: bytes) -> State:
+    """Chain parts onto a prefix digest."""
+    return blake2b(b"".join((state, *parts)), digest_size=16).digest()
