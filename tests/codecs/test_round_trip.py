@@ -3,7 +3,7 @@
 import json
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreword.codecs import CODECS, UnknownWire, codec
@@ -14,6 +14,7 @@ from foreword.core.usage import Usage
 from tests.codecs.body import body_of, pieces_of
 from tests.codecs.values import anthropic_messages, chat_messages, text_blocks, tools
 
+few = settings(max_examples=40, deadline=None)
 MESSAGES = {"anthropic": anthropic_messages(), "openai-chat": chat_messages()}
 KEYS = {
     "anthropic": {"tool_choice": {"type": "auto"}, "speed": "fast", "stream": True, "metadata": {"user_id": "u"}},
@@ -33,6 +34,7 @@ def merged(messages: tuple[Message, ...], wire: str) -> tuple[Message, ...]:
 
 
 @pytest.mark.parametrize("wire", CODECS)
+@few
 @given(data=st.data())
 def test_a_request_decodes_to_the_values_it_was_made_of(wire: str, data: st.DataObject) -> None:
     """Tools, system, messages and keys come back as they were given."""
@@ -102,6 +104,7 @@ def test_the_close_alone_is_a_body(wire: str) -> None:
 
 
 @pytest.mark.parametrize("wire", CODECS)
+@few
 @given(data=st.data())
 def test_a_response_comes_back_as_it_was(wire: str, data: st.DataObject) -> None:
     """Writing a response as the server would and reading it gives the same values."""
@@ -123,6 +126,7 @@ def test_a_response_comes_back_as_it_was(wire: str, data: st.DataObject) -> None
 
 
 @pytest.mark.parametrize("wire", CODECS)
+@few
 @given(data=st.data())
 def test_pieces_are_the_same_each_time(wire: str, data: st.DataObject) -> None:
     """Encoding is a function: equal values give equal bytes, and each piece is JSON of its own."""

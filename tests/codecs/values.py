@@ -5,15 +5,15 @@ from hypothesis import strategies as st
 from foreword.core.block import Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 
-texts = st.text(st.characters(exclude_categories=("Cs",)), min_size=1, max_size=30).filter(str.strip)
-ids = st.from_regex(r"[a-zA-Z0-9_-]{1,40}", fullmatch=True)
-names = st.from_regex(r"[a-z_]{1,12}", fullmatch=True)
+texts = st.text(st.characters(exclude_categories=("Cs",)), max_size=12).map(lambda text: f"x{text}")
+ids = st.text("azAZ09_-", min_size=1, max_size=40)
+names = st.text("abc_", min_size=1, max_size=8)
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-(10**12), 10**12) | texts,
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(names, inner, max_size=3),
-    max_leaves=6,
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(names, inner, max_size=2),
+    max_leaves=3,
 )
-objects = st.dictionaries(names, json_values, max_size=4)
+objects = st.dictionaries(names, json_values, max_size=2)
 arguments = objects.map(lambda value: compact(value).decode())
 text_blocks = st.builds(Text, text=texts)
 images = st.builds(
@@ -41,7 +41,7 @@ def anthropic_messages() -> st.SearchStrategy[Message]:
     thinking = st.builds(Thinking, text=st.just("") | texts, signature=ids) | st.builds(Thinking, data=ids)
     unknown = st.builds(
         lambda members: Opaque(
-            wire="anthropic", type="document", raw=compact({"type": "document", "source": members}).decode()
+            wire="anthropic", form="document", raw=compact({"type": "document", "source": members}).decode()
         ),
         objects,
     )

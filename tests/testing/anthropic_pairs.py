@@ -172,7 +172,9 @@ FORM = [
     Pair("block_role", body(user(text("hi"), call("t1"))), body(user(text("hi")))),
     Pair("block_role", body(ASK, assistant(text("a"), result("t1")), ASK), body(ASK, SAID, ASK)),
     Pair("no_messages", {**body(), "messages": []}, body()),
-    Pair("many_messages", body(*[ASK] * 100_001), body(*[ASK] * 100_000), {"facts": ModelFacts(window=10**9)}),
+    Pair(
+        "many_messages", body(*[ASK] * 100_001), body(*[ASK] * 100_000), {"facts": ModelFacts(window=10**9)}
+    ),
     Pair(
         "body_size",
         body(user({"type": "image", "source": {**PNG, "data": "A" * (32 << 20)}})),
@@ -201,7 +203,9 @@ FORM = [
 ]
 
 ORDER = [
-    Pair("role", body(ASK, {"role": "tool", "content": "seen"}), body(ASK, {"role": "user", "content": "seen"})),
+    Pair(
+        "role", body(ASK, {"role": "tool", "content": "seen"}), body(ASK, {"role": "user", "content": "seen"})
+    ),
     Pair("first_message", body(SAID, ASK), body(ASK, SAID, ASK)),
     Pair("first_message", body(assistant(text("a")), ASK), body(assistant(summary("a")), ASK)),
     Pair("alternation", body(ASK, ASK), body(ASK, SAID, ASK), {"strict_alternation": True}),
@@ -282,7 +286,9 @@ PAIRING = [
     Pair(
         "server_pair",
         body(ASK, assistant(server_call("s1"), call("t1")), user(result("t1"), text("b"))),
-        body(ASK, assistant(server_call("s1"), call("t1")), user(result("t1")), assistant(server_result("s1"))),
+        body(
+            ASK, assistant(server_call("s1"), call("t1")), user(result("t1")), assistant(server_result("s1"))
+        ),
     ),
 ]
 
@@ -437,7 +443,9 @@ CACHE = [
     ),
     Pair(
         "mark_place",
-        body(ASK, assistant({"type": "redacted_thinking", "data": "x", "cache_control": MARK}, text("b")), ASK),
+        body(
+            ASK, assistant({"type": "redacted_thinking", "data": "x", "cache_control": MARK}, text("b")), ASK
+        ),
         body(ASK, assistant({"type": "redacted_thinking", "data": "x"}, text("b", cache_control=MARK)), ASK),
         {"accept_foreign_signatures": True},
     ),

@@ -215,7 +215,7 @@ def _opaque(members: dict[str, Any], at: At, kind: str, found: list[str | None])
         inner: list[Any] = content
         plain = [dict(item) if isinstance(item, Mapping) else item for item in inner]
         members["content"] = [_unmarked(i, at, found) if isinstance(i, dict) else i for i in plain]
-    return Opaque(wire=WIRE, type=kind, raw=compact(members).decode())
+    return Opaque(wire=WIRE, form=kind, raw=compact(members).decode())
 
 
 def _unmarked(members: dict[str, Any], at: At, found: list[str | None]) -> dict[str, Any]:

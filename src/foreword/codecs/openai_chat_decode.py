@@ -184,7 +184,7 @@ def _message(found: dict[str, Any], at: At) -> Message:
         refusal = at.text(found, "refusal")
         if refusal:
             raw = compact({"type": "refusal", "refusal": refusal}).decode()
-            blocks.append(Opaque(wire=WIRE, type="refusal", raw=raw))
+            blocks.append(Opaque(wire=WIRE, form="refusal", raw=raw))
         calls = (at / "tool_calls").items(found.get("tool_calls") or ())
         blocks += [_call(call, at / "tool_calls" / i) for i, call in enumerate(calls)]
     extra = others(found, *known)
@@ -209,7 +209,7 @@ def _part(value: Any, at: At) -> Text | Image | Opaque:
             extra["image_url"] = rest
         image = Image(url=(at / "image_url").string(inner, "url"), extra=extra or None)
         return inline_image(image)
-    return Opaque(wire=WIRE, type=kind, raw=compact(found).decode())
+    return Opaque(wire=WIRE, form=kind, raw=compact(found).decode())
 
 
 def _call(value: Any, at: At) -> ToolCall:

@@ -34,8 +34,9 @@ def members(extra: Mapping[str, Any] | None, wire: str, *, own: bool) -> dict[st
         return {}
     if own:
         return dict(extra)
-    named = extra.get(wire)
-    return dict(named) if isinstance(named, dict) else {}
+    named: Any = extra.get(wire)
+    found: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {}
+    return found
 
 
 def call_id(id_: str, limit: int) -> str:

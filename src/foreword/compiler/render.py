@@ -12,6 +12,7 @@ import msgspec
 
 from foreword.core.block import Message, Text, ToolResult, ToolSpec
 from foreword.core.canonical import digest
+from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
 from foreword.core.frame import frame
 from foreword.core.request import Category, Piece, Unit, unit_digest_input
 from foreword.core.target import Target
@@ -207,12 +208,13 @@ def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool
     and, where the model binds it to its prefix, that prefix still stands (the same epoch).
     """
     event = view.fold.events[item.seq]
-    request = getattr(event.body, "request", None)
-    if request is None:
+    body = event.body
+    if not isinstance(body, Answered) or body.request is None or event.origin not in OWN_ORIGINS:
         return False
-    sent = view.fold.events[request].body
-    if getattr(sent, "wire", None) != target.codec.wire or getattr(sent, "model", None) != target.params.model:
+    sent = view.fold.events[body.request].body
+    if not isinstance(sent, RequestSent) or (sent.wire, sent.model) != (target.codec.wire, target.params.model):
         return False
+    request = body.request
     return not target.spec.binds_thinking or (not base and request > epoch.seq)
 
 

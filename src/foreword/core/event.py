@@ -23,6 +23,9 @@ Why = Literal[
 ]
 How = Literal["externalized", "deduplicated", "cleared", "summarized", "reset"]
 
+OWN_ORIGINS = ("library", "sync")
+"""Origins of facts that reached us first-hand; anything else was recorded by another tool."""
+
 GENESIS = b"\0" * 32
 NONCE_BYTES = 16
 

@@ -188,8 +188,6 @@ class Session:
         cost_usd: str | None = None,
     ) -> int:
         """Append a model's message as the response to the request compiled last. Return its seq."""
-        sent = self.view.fold.sent
-        answered = any(isinstance(event.body, Answered) for event in self.events[sent[-1].seq :]) if sent else True
         body = Answered(
             message=message,
             model=model,
@@ -197,9 +195,17 @@ class Session:
             response_id=response_id,
             usage=usage,
             recorded_cost_usd=cost_usd,
-            request=None if answered else sent[-1].seq,
+            request=self.unanswered,
         )
         return self.append(Draft(body=body, trust="model", actor="model"))
+
+    @property
+    def unanswered(self) -> int | None:
+        """Seq of the request that no response was recorded for yet; None: there is none."""
+        sent = self.view.fold.sent
+        if not sent or any(isinstance(event.body, Answered) for event in self.events[sent[-1].seq :]):
+            return None
+        return sent[-1].seq
 
     def pin(self, text: str) -> int:
         """Set a standing text: a notice now, and part of every later base. Return its seq."""

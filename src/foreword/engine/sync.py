@@ -74,7 +74,7 @@ def synchronise(
     if start < len(given):
         first_new = given[start].source
         known = [piece for piece in given[:start] if piece.source == first_new]
-        drafts = list(_drafts(listed[first_new:], skip=len(known)))
+        drafts = list(_drafts(listed[first_new:], skip=len(known), request=session.unanswered))
         session.append(*drafts)
         appended = len(drafts)
     else:
@@ -244,8 +244,11 @@ def _before(session: Session, seq: int) -> int:
     return max(0, seq - 1)
 
 
-def _drafts(listed: Sequence[Message], *, skip: int) -> Iterator[Draft]:
-    """Yield the facts of new messages. ``skip``: comparable pieces of the first one that are recorded already."""
+def _drafts(listed: Sequence[Message], *, skip: int, request: int | None) -> Iterator[Draft]:
+    """Yield the facts of new messages. ``skip``: comparable pieces of the first one that are recorded already.
+
+    ``request``: the request that the first assistant message answers, None: none of ours.
+    """
     for message in listed:
         plain: list[Block] = []
         for block in message.blocks:
@@ -261,7 +264,8 @@ def _drafts(listed: Sequence[Message], *, skip: int) -> Iterator[Draft]:
             continue
         rest = msgspec.structs.replace(message, blocks=tuple(plain))
         if message.role == "assistant":
-            yield Draft(body=Answered(message=rest), trust="model", actor="model", origin="sync")
+            yield Draft(body=Answered(message=rest, request=request), trust="model", actor="model", origin="sync")
+            request = None
         else:
             person = message.role == "user"
             trust = "person" if person else "operator"

@@ -17,7 +17,7 @@ CHAT_MEMBERS = ("tool_calls", "function_call", "tool_call_id")
 BLOCK_TYPES = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
 LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"timestamp", "type", "payload"}), "a Codex rollout"),
-    (frozenset({"type", "version", "id", "cwd"}), "a pi session"),
+    (frozenset({"type", "version", "id", "cwd"}), "a session of pi or a tool like it"),
     (frozenset({"sessionId", "projectHash"}), "a Gemini CLI session"),
     (frozenset({"trajectory", "history"}), "a SWE-agent trajectory"),
     (frozenset({"system_prompt", "messages", "modelInfo"}), "a Cline session"),
@@ -31,18 +31,23 @@ def shape_of(value: Any) -> Shape | None:
         return None
     if isinstance(value.get("traj"), list):
         return "result"
-    if isinstance(value.get("messages"), list):
+    messages = value.get("messages")
+    if isinstance(messages, list) and any(_is_message(message) for message in messages):
         return "document"
     type_ = value.get("type")
     if type_ in CHAINED and any(isinstance(value.get(mark), str) for mark in RECORD_MARKS):
         message = value.get("message")
         if type_ not in ("user", "assistant") or (isinstance(message, dict) and "content" in message):
             return "record"
-    if isinstance(value.get("role"), str) and (
-        "content" in value or any(name in value for name in CHAT_MEMBERS)
-    ):
-        return "message"
-    return None
+    return "message" if _is_message(value) else None
+
+
+def _is_message(value: Any) -> bool:
+    return (
+        isinstance(value, dict)
+        and isinstance(value.get("role"), str)
+        and ("content" in value or any(name in value for name in CHAT_MEMBERS))
+    )
 
 
 def messages_of(value: dict[str, Any]) -> list[Any]:
@@ -59,18 +64,17 @@ def messages_of(value: dict[str, Any]) -> list[Any]:
 def format_of(path: str, rows: Sequence[Row]) -> str:
     """Name the format of a file from its first rows. Raises ImportFailed: unknown, or two formats in one."""
     firsts: dict[str, Row] = {}
-    for row in rows:
-        shape = shape_of(row.value)
-        if shape is not None:
-            firsts.setdefault("claude-code" if shape == "record" else "messages", row)
+    known = [row for row in rows if shape_of(row.value) is not None]
+    for row in known:
+        firsts.setdefault("claude-code" if shape_of(row.value) == "record" else "messages", row)
     if len(firsts) > 1:
         kinds = " and ".join(f"{name} ({row.where})" for name, row in firsts.items())
         raise ImportFailed(path, f"two formats in one file: {kinds}", "split the file")
     if "claude-code" in firsts:
         return "claude-code"
-    if not firsts:
+    if 2 * len(known) <= len(rows):
         raise ImportFailed(path, _unknown(rows), KNOWN)
-    return _wire_of(path, [row.value for row in rows if shape_of(row.value) is not None])
+    return _wire_of(path, [row.value for row in known])
 
 
 def _wire_of(path: str, values: Iterable[dict[str, Any]]) -> str:
@@ -102,5 +106,6 @@ def _unknown(rows: Sequence[Row]) -> str:
             for members, name in LOOKALIKES:
                 if members <= row.value.keys():
                     return f"{row.where}: looks like {name}, which is not supported"
-    where = f" ({rows[0].where} is not one)" if rows else ""
-    return f"no session record and no message in it{where}"
+    stranger = next((row for row in rows if shape_of(row.value) is None), None)
+    where = f"{stranger.where} is neither" if stranger else "it holds none"
+    return f"not a file of session records or messages: {where}"

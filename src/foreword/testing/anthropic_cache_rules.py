@@ -14,36 +14,36 @@ TTLS = ("1h", "5m")
 
 
 def _marks_many(request: AnthropicRequest) -> Iterator[Fault]:
-    count = sum(1 for _ in request.marks())
+    count = len(request.marks)
     if count > MAX_MARKS:
         yield fault("", count=count)
 
 
 def _mark_place(request: AnthropicRequest) -> Iterator[Fault]:
-    for mark in request.marks():
+    for mark in request.marks:
         if mark.kind in forms.UNMARKABLE:
             yield fault(f"{mark.path}.{mark.kind}.cache_control")
 
 
 def _mark_empty(request: AnthropicRequest) -> Iterator[Fault]:
-    for mark in request.marks():
+    for mark in request.marks:
         if mark.kind == "text" and mark.target.get("text") == "":
-            yield fault(f"{mark.path}.cache_control")
+            yield fault(f"{mark.path}.cache_control".lstrip("."))
 
 
 def _mark_form(request: AnthropicRequest) -> Iterator[Fault]:
-    for mark in request.marks():
+    for mark in request.marks:
         value = mapping(mark.value)
         if value.get("type") != "ephemeral" or value.get("ttl", "5m") not in (*TTLS, None):
-            yield fault(f"{mark.path}.cache_control")
+            yield fault(f"{mark.path}.cache_control".lstrip("."))
 
 
 def _mark_order(request: AnthropicRequest) -> Iterator[Fault]:
     short = False
-    for mark in request.marks():
+    for mark in request.marks:
         ttl = mapping(mark.value).get("ttl") or "5m"
         if short and ttl == "1h":
-            yield fault(f"{mark.path}.cache_control.ttl")
+            yield fault(f"{mark.path}.cache_control.ttl".lstrip("."))
         short = short or ttl == "5m"
 
 

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from foreword.testing import anthropic_forms as forms
-from foreword.testing.anthropic_request import AnthropicRequest, Block, Message
+from foreword.testing.anthropic_request import AnthropicRequest, Message
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import mapping, objects, text_of
+from foreword.testing.wire import text_of
 
 
 def _role(request: AnthropicRequest) -> Iterator[Fault]:
@@ -76,30 +76,15 @@ def _empty_content(request: AnthropicRequest) -> Iterator[Fault]:
             yield fault(f"messages.{at}")
 
 
-def _texts(request: AnthropicRequest) -> Iterator[tuple[str, Block | dict[str, object], str]]:
-    for index, block in enumerate(request.system):
-        if block.kind == "text":
-            yield f"system.{index}", block.data, text_of(block.data.get("text"))
-    for at, index, block in request.blocks("text", "tool_result"):
-        path = f"messages.{at}.content.{index}"
-        if block.kind == "text":
-            yield path, block.data, text_of(block.data.get("text"))
-        for inner, part in enumerate(objects(block.data.get("content"))):
-            if part.get("type") == "text":
-                yield f"{path}.content.{inner}", part, text_of(part.get("text"))
-
-
 def _empty_text(request: AnthropicRequest) -> Iterator[Fault]:
-    for path, data, text in _texts(request):
-        marked = mapping(data).get("cache_control") is not None
-        if not text and isinstance(mapping(data).get("text"), str) and not marked:
-            yield fault(path)
+    # A marked one is refused with words of its own.
+    yield from (fault(text.path) for text in request.texts() if text.value == "" and not text.marked)
 
 
 def _blank_text(request: AnthropicRequest) -> Iterator[Fault]:
-    for path, _, text in _texts(request):
-        if text and not text.strip():
-            yield fault(path)
+    for text in request.texts():
+        if isinstance(text.value, str) and text.value and not text.value.strip():
+            yield fault(text.path)
 
 
 def _trailing_space(request: AnthropicRequest) -> Iterator[Fault]:

@@ -36,27 +36,37 @@ class Block(msgspec.Struct, frozen=True, kw_only=True):
     tokens: int
 
 
+class Mark(NamedTuple):
+    """A cache mark with the block or tool that carries it."""
+
+    path: str
+    value: object
+    kind: str
+    target: Mapping[str, Any]
+
+
+class Text(NamedTuple):
+    """A text block, of a message or inside a tool result."""
+
+    path: str
+    value: object
+    marked: bool
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """One message; `string` when its content came as a string (read as one text block, none if empty).
 
-    Paths of `misforms` and `misplaced` are relative to the message.
+    Paths of its parts and faults are relative to the message.
     """
 
     role: str
     string: bool
     data: dict[str, Any]
     blocks: tuple[Block, ...]
+    texts: tuple[Text, ...]
+    marks: tuple[Mark, ...]
     misforms: tuple[Misform, ...]
     misplaced: tuple[Misplaced, ...]
-
-
-class Mark(NamedTuple):
-    """A cache mark with the block or tool that carries it, in render order."""
-
-    path: str
-    value: object
-    kind: str
-    target: Mapping[str, Any]
 
 
 class Thought(NamedTuple):
@@ -86,6 +96,8 @@ class AnthropicRequest(msgspec.Struct, kw_only=True):
     system: tuple[Block, ...]
     misforms: tuple[Misform, ...]
     tool_digests: tuple[bytes, ...]
+    by_kind: Mapping[str, list[tuple[int, int, Block]]]
+    marks: tuple[Mark, ...]
     thoughts: tuple[Thought, ...] = ()
     prefix: bytes = b""
     last_signature: str | None = None
@@ -131,30 +143,17 @@ class AnthropicRequest(msgspec.Struct, kw_only=True):
         return value if isinstance(value, int) and not isinstance(value, bool) else None
 
     def blocks(self, *kinds: str) -> Iterator[tuple[int, int, Block]]:
-        """Yield message index, block index and block, of the given kinds or all."""
-        for at, message in enumerate(self.messages):
-            for index, block in enumerate(message.blocks):
-                if not kinds or block.kind in kinds:
-                    yield at, index, block
+        """Yield message index, block index and block, of the given kinds."""
+        for kind in kinds:
+            yield from self.by_kind.get(kind, ())
 
-    def marks(self) -> Iterator[Mark]:
-        """Yield every cache mark in render order: tools, system, messages, top level."""
-        for index, tool in enumerate(self.tools):
-            if tool.get("cache_control") is not None:
-                yield Mark(f"tools.{index}", tool["cache_control"], "tool", tool)
+    def texts(self) -> Iterator[Text]:
+        """Yield every text block: system, then messages."""
         for index, block in enumerate(self.system):
-            if block.data.get("cache_control") is not None:
-                yield Mark(f"system.{index}", block.data["cache_control"], block.kind, block.data)
-        for at, index, block in self.blocks():
-            path = f"messages.{at}.content.{index}"
-            for inner, part in enumerate(objects(block.data.get("content"))):
-                if part.get("cache_control") is not None:
-                    place = f"{path}.content.{inner}"
-                    yield Mark(place, part["cache_control"], text_of(part.get("type")), part)
-            if block.data.get("cache_control") is not None:
-                yield Mark(path, block.data["cache_control"], block.kind, block.data)
-        if self.body.get("cache_control") is not None:
-            yield Mark("cache_control", self.body["cache_control"], "automatic", self.body)
+            if block.kind == "text":
+                yield _text(f"system.{index}", block.data)
+        for at, message in enumerate(self.messages):
+            yield from (text._replace(path=f"messages.{at}.{text.path}") for text in message.texts)
 
 
 class AnthropicReader:
@@ -173,6 +172,7 @@ class AnthropicReader:
         betas = frozenset(beta.strip() for beta in named.get("anthropic-beta", "").split(",") if beta.strip())
         system, faults = self._system(members.get("system"))
         table = forms.COUNT_BODY if counting else forms.BODY
+        messages = tuple(self._message(message) for message in raw)
         return AnthropicRequest(
             body=members,
             size=len(body),
@@ -181,12 +181,14 @@ class AnthropicReader:
             betas=None if headers is None else betas,
             counting=counting,
             strict_alternation=self._strict,
-            messages=tuple(self._message(message) for message in raw),
+            messages=messages,
             system=system,
             misforms=(*misforms("", members, table), *faults, *_tool_misforms(members.get("tools"))),
             tool_digests=tuple(
                 digest(tool, without="cache_control") for tool in objects(members.get("tools"))
             ),
+            by_kind=_by_kind(messages),
+            marks=tuple(_marks(members, system, messages)),
         )
 
     def tool_tokens(self, tool: Mapping[str, Any]) -> int:
@@ -246,6 +248,8 @@ class AnthropicReader:
             string=string,
             data=data,
             blocks=blocks,
+            texts=tuple(_texts(blocks)),
+            marks=tuple(_block_marks(blocks)),
             misforms=tuple(faults),
             misplaced=tuple(misplaced),
         )
@@ -278,6 +282,52 @@ class AnthropicReader:
         if data is None:
             return UNKNOWN_MEDIA_TOKENS
         return claude_image_tokens(image_size(data), self._facts.image_max_edge, self._facts.image_max_tokens)
+
+
+def _by_kind(messages: tuple[Message, ...]) -> dict[str, list[tuple[int, int, Block]]]:
+    found: dict[str, list[tuple[int, int, Block]]] = {}
+    for at, message in enumerate(messages):
+        for index, block in enumerate(message.blocks):
+            found.setdefault(block.kind, []).append((at, index, block))
+    return found
+
+
+def _texts(blocks: tuple[Block, ...]) -> Iterator[Text]:
+    for index, block in enumerate(blocks):
+        if block.kind == "text":
+            yield _text(f"content.{index}", block.data)
+        for inner, part in enumerate(objects(block.data.get("content"))):
+            if block.kind == "tool_result" and part.get("type") == "text":
+                yield _text(f"content.{index}.content.{inner}", part)
+
+
+def _text(path: str, data: Mapping[str, Any]) -> Text:
+    return Text(path, data.get("text"), data.get("cache_control") is not None)
+
+
+def _marks(
+    body: Mapping[str, Any], system: tuple[Block, ...], messages: tuple[Message, ...]
+) -> Iterator[Mark]:
+    """Yield every cache mark in render order: tools, system, messages, top level."""
+    for index, tool in enumerate(objects(body.get("tools"))):
+        yield from _mark(f"tools.{index}", "tool", tool)
+    for index, block in enumerate(system):
+        yield from _mark(f"system.{index}", block.kind, block.data)
+    for at, message in enumerate(messages):
+        yield from (mark._replace(path=f"messages.{at}.{mark.path}") for mark in message.marks)
+    yield from _mark("", "automatic", body)
+
+
+def _block_marks(blocks: tuple[Block, ...]) -> Iterator[Mark]:
+    for index, block in enumerate(blocks):
+        for inner, part in enumerate(objects(block.data.get("content"))):
+            yield from _mark(f"content.{index}.content.{inner}", text_of(part.get("type")), part)
+        yield from _mark(f"content.{index}", block.kind, block.data)
+
+
+def _mark(path: str, kind: str, carrier: Mapping[str, Any]) -> Iterator[Mark]:
+    if carrier.get("cache_control") is not None:
+        yield Mark(path, carrier["cache_control"], kind, carrier)
 
 
 def _tool_misforms(tools: object) -> Iterator[Misform]:

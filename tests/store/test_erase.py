@@ -1,0 +1,238 @@
+"""What is erased is in no file, and what isn't stays."""
+
+from __future__ import annotations
+
+import random
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from foreword.core.event import Erased, Replacement, RequestSent, Rewritten, encode_body
+from foreword.errors import AppendConflict, UnknownEvent
+from foreword.store import Store, erase as erasing, zstd
+from foreword.store.artifacts import Artifacts
+from foreword.store.rows import INLINE
+from tests.store.logs import chain, erase, fork, more, said, start, unit
+
+SECRET = "correct-horse-7391-battery"
+REQUEST = RequestSent(wire="messages", model="m", units=1, added=(b"0" * 16,), tokens=3)
+FRAME = re.compile(re.escape(b"\x28\xb5\x2f\xfd"))
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a new store."""
+    with Store.open(tmp_path / "store") as opened:
+        yield opened
+
+
+def frames(data: bytes) -> Iterator[bytes]:
+    """Decompress whatever looks like a Zstandard frame, as far as it goes."""
+    for match in FRAME.finditer(data):
+        reader = zstd.zstd.ZstdDecompressor()
+        try:
+            yield reader.decompress(data[match.start() :])
+        except zstd.ZstdError:
+            continue
+
+
+def where(store: Store, secret: bytes) -> set[str]:
+    """Name every file that holds the secret, plain or compressed, and every column that does."""
+    found: set[str] = set()
+    for path in Path(store.name).rglob("*"):
+        if path.is_file():
+            data = path.read_bytes()
+            if secret in data or any(secret in frame for frame in frames(data)):
+                found.add(path.name.removeprefix("foreword.") if path.parent == Path(store.name) else "artifact")
+    db = apsw.Connection(str(Path(store.name, "foreword.db")), flags=apsw.SQLITE_OPEN_READONLY)
+    for table, column in (("event", "payload"), ("units", "data"), ("event", "subject"), ("session", "source")):
+        for (value,) in db.execute(f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"):
+            data = value if isinstance(value, bytes) else str(value).encode()
+            if secret in data or any(secret in frame for frame in frames(data)):
+                found.add(f"{table}.{column}")
+    db.close()
+    return found
+
+
+def test_an_erased_secret_is_in_no_file(store: Store) -> None:
+    """A secret in a small, a middling and a big event, a unit and a derived event is found before, not after."""
+    filler = " ".join(f"word{number}" for number in range(INLINE))
+    bodies = [
+        said(f"the password is {SECRET}"),
+        said(f"{'again ' * 250} {SECRET}"),
+        said(f"{SECRET} {filler}"),
+        Rewritten(how="summarized", why="hard", replacements=(Replacement(events=(1, 2, 3), text=f"set {SECRET}"),)),
+    ]
+    events = start(store, "s", *bodies, said("what stays"))
+    [sent] = chain([REQUEST], after=events[-1])
+    store.append("s", [sent], units={sent.seq: [unit(f"user says {SECRET}", 1)]})
+    before = where(store, SECRET.encode())
+    assert before == {"db-wal", "artifact", "event.payload", "units.data"}
+    with Store.open(store.name, read_only=True) as other:
+        assert other.load("s")[1] == events[1]
+
+    assert erase(store, "s", 1, 2, 3, 4) is True
+
+    assert where(store, SECRET.encode()) == set()
+    assert [event.seq for event in store.load("s") if event.body is None] == [1, 2, 3, 4]
+    assert store.load("s")[5:7] == [events[5], sent]
+    assert store.sent_units("s") == {}
+    assert store.verify() == []
+
+
+def test_a_secret_in_the_database_file_goes_too(store: Store) -> None:
+    """After a checkpoint the secret is in the database itself; erasing reaches that as well."""
+    start(store, "s", said(SECRET), *(said(f"other {number}") for number in range(200)))
+    store.close()
+    with Store.open(store.name) as again:
+        assert where(again, SECRET.encode()) == {"db", "event.payload"}
+        assert erase(again, "s", 1)
+        assert where(again, SECRET.encode()) == set()
+
+
+def test_erasing_leaves_no_copy_that_paging_made(store: Store) -> None:
+    """Rows of all sizes, moved about by many appends and erasures, leave no stale copy in a page."""
+    dice = random.Random(7)
+    raw = apsw.Connection(str(Path(store.name, "foreword.db")))
+    secrets: list[bytes] = []
+    ends = {name: start(store, name)[-1] for name in ("a", "b", "c")}
+    for _ in range(12):
+        for _ in range(20):
+            name = dice.choice("abc")
+            said_now = [said(dice.randbytes(dice.choice([20, 100, 400, 900])).hex()) for _ in range(dice.randint(1, 3))]
+            events = chain([*said_now, REQUEST], after=ends[name])
+            added = [unit(dice.randbytes(dice.choice([50, 3000])).hex())]
+            store.append(name, events, units={events[-1].seq: added})
+            ends[name] = events[-1]
+        name = dice.choice("abc")
+        known = [event for event in store.load(name) if event.kind == "said" and event.body is not None]
+        gone = dice.sample(known, min(len(known), 5))
+        secrets += [encode_body(event.body)[60:90] for event in gone if event.body]
+        number = raw.execute("SELECT id FROM session WHERE session = ?", (name,)).get
+        for seq in [event.seq for event in gone]:
+            stored = raw.execute("SELECT payload FROM event WHERE session = ? AND seq = ?", (number, seq)).get
+            secrets.append(stored[40:70])
+        secrets += [data[30:60] for (data,) in raw.execute("SELECT data FROM units WHERE session = ?", (number,))]
+        targets = [event.seq for event in gone]
+        [erased] = chain([Erased(targets=tuple(targets), reason="asked")], after=ends[name])
+        assert store.erase(name, targets, erased)
+        ends[name] = erased
+        files = b"".join(path.read_bytes() for path in Path(store.name).iterdir() if path.is_file())
+        assert [secret for secret in secrets if secret in files] == []
+    raw.close()
+    assert len(secrets) > 150
+
+
+def test_a_shared_artifact_goes_with_its_last_event(store: Store) -> None:
+    """Erasing one of two events with the same big payload leaves the other whole."""
+    events = start(store, "s", said(SECRET * INLINE), said(SECRET * INLINE))
+    erase(store, "s", 1)
+    assert store.load("s")[2] == events[2]
+    erase(store, "s", 2)
+    assert where(store, SECRET.encode()) == set()
+    assert store.verify() == []
+
+
+def test_erasing_in_a_fork_reaches_its_parent(store: Store) -> None:
+    """A shared event is gone for the parent and every fork, with the units of all that shared it; own ones stay."""
+    root = start(store, "root", said(SECRET), said("b"))
+    child = fork(store, "child", "root", root[2], said("c"))
+    aside = fork(store, "aside", "root", root[0], said("d"))
+    for name, last in (("root", root), ("child", child), ("aside", aside)):
+        [sent] = chain([REQUEST], after=last[-1])
+        store.append(name, [sent], units={sent.seq: [unit(f"{SECRET} in {name}")]})
+    assert erase(store, "child", 1)
+    assert store.load("root")[1].body is store.load("child")[1].body is None
+    assert (len(store.sent_units("root")), len(store.sent_units("child")), len(store.sent_units("aside"))) == (0, 0, 1)
+    assert store.load("aside")[-2] == aside[-1]
+    assert store.verify() == []
+
+
+def test_a_reader_of_old_pages_is_named_not_ignored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """While another connection reads an older state, erasing says that it isn't finished; later it finishes."""
+    monkeypatch.setattr(erasing, "PATIENCE_MS", 50)
+    start(store, "s", said(SECRET))
+    other = apsw.Connection(str(Path(store.name, "foreword.db")), flags=apsw.SQLITE_OPEN_READONLY)
+    other.execute("BEGIN; SELECT count(*) FROM event").fetchall()
+    assert erase(store, "s", 1) is False
+    assert where(store, SECRET.encode()) == {"db-wal"}
+    assert [problem.code for problem in store.verify()] == ["erasing"]
+    assert store.load("s")[1].body is None
+    other.execute("COMMIT")
+    other.close()
+    assert store.finish_erasing() is True
+    assert where(store, SECRET.encode()) == set()
+    assert store.verify() == []
+
+
+@pytest.mark.parametrize("step", ["finish", "shred"])
+def test_a_crash_amid_erasing_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """An erasure that stopped after its transaction, or at the first file, ends when the store is opened next."""
+
+    def crash(*_: object) -> None:
+        raise RuntimeError("the process ends here")
+
+    store = Store.open(tmp_path / "store")
+    start(store, "s", said(SECRET), said(SECRET * INLINE))
+    with monkeypatch.context() as patched:
+        patched.setattr(*((erasing, "finish") if step == "finish" else (Artifacts, "shred")), crash)
+        with pytest.raises(RuntimeError):
+            erase(store, "s", 1, 2)
+    assert "artifact" in where(store, SECRET.encode())
+    assert "erasing" in {problem.code for problem in store.verify()}
+    store.close()
+    with Store.open(store.name) as again:
+        assert where(again, SECRET.encode()) == set()
+        assert again.verify() == []
+
+
+def test_erasing_takes_what_dead_writers_left(store: Store) -> None:
+    """Drafts and artifacts that no event names go with any erasure."""
+    start(store, "s", said("a"))
+    left = Path(store.name, "artifacts", "ab", "cd.0000.tmp")
+    left.parent.mkdir()
+    left.write_bytes(zstd.compress(SECRET.encode()))
+    erase(store, "s", 1)
+    assert not left.exists()
+
+
+def test_an_artifact_swept_before_its_row_is_written_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An erasure between a writer's file and its row can't leave the row without the file."""
+    start(store, "s", said("a"))
+    events = chain([said("x" * 3 * INLINE)], after=store.load("s")[-1])
+    write = Artifacts.write
+
+    def swept(self: Artifacts, payloads: dict[bytes, bytes]) -> None:
+        monkeypatch.setattr(Artifacts, "write", write)
+        write(self, payloads)
+        for path in list(self.files()):
+            self.shred(path)
+
+    monkeypatch.setattr(Artifacts, "write", swept)
+    store.append("s", events)
+    assert store.load("s")[-1] == events[0]
+    assert store.verify() == []
+
+
+def test_erasing_twice_is_erasing_once(store: Store) -> None:
+    """A second erasure of the same event is recorded and harms nothing."""
+    start(store, "s", said("a"), said("b"))
+    assert erase(store, "s", 1)
+    assert erase(store, "s", 1)
+    assert [event.body is None for event in store.load("s")] == [False, True, False, False, False]
+
+
+def test_what_cant_be_erased_erases_nothing(store: Store) -> None:
+    """An unknown target, or a head that moved, leaves every payload where it was."""
+    events = start(store, "s", said("a"), said("b"))
+    with pytest.raises(UnknownEvent):
+        erase(store, "s", 1, 9)
+    [late] = chain([Erased(targets=(1,), reason="asked")], after=events[-1])
+    grown = more(store, "s", said("c"))
+    with pytest.raises(AppendConflict):
+        store.erase("s", [1], late)
+    assert store.load("s") == events + grown
+    assert store.verify() == []

@@ -1,0 +1,144 @@
+"""Every kind of damage to stored bytes is found and named."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import apsw
+import pytest
+
+from foreword.core.event import RequestSent
+from foreword.errors import ArtifactMissing, LogCorrupt
+from foreword.store import Store, zstd
+from foreword.store.rows import INLINE, PLAIN
+from tests.store.logs import chain, erase, fork, said, start, unit
+
+REQUEST = RequestSent(wire="messages", model="m", units=1, added=(b"0" * 16,), tokens=3)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    """Open a store with a session of a small, a middling and a big event and a request."""
+    with Store.open(tmp_path / "store") as opened:
+        events = start(opened, "s", said("small"), said("middling " * 300), said("big " * INLINE), REQUEST)
+        opened.append("s", chain([REQUEST], after=events[-1]), units={5: [unit("u")]})
+        assert opened.verify() == []
+        yield opened
+
+
+def change(store: Store, sql: str, *values: object) -> None:
+    """Change the database behind the store's back."""
+    db = apsw.Connection(str(Path(store.name, "foreword.db")))
+    db.execute(sql, values)  # pyright: ignore[reportArgumentType]
+    assert db.total_changes() > 0
+    db.close()
+
+
+def problems(store: Store) -> list[tuple[str, int | None]]:
+    """Prove the session and give codes and places."""
+    return [(problem.code, problem.seq) for problem in store.verify("s")]
+
+
+@pytest.mark.parametrize(
+    "sql, expected",
+    [
+        ("UPDATE event SET at = at + 1 WHERE seq = 2", [("chain", 2)]),
+        ("UPDATE event SET trust = 'person' WHERE seq = 1", [("chain", 1)]),
+        ("UPDATE event SET link = zeroblob(32) WHERE seq = 1", [("chain", 1), ("chain", 2)]),
+        ("UPDATE event SET \"commit\" = zeroblob(32) WHERE seq = 1", [("chain", 1), ("commit", 1)]),
+        ("UPDATE event SET nonce = zeroblob(16) WHERE seq = 1", [("commit", 1)]),
+        ("DELETE FROM event WHERE seq = 2", [("chain", 3), ("chain", 3)]),
+        ("UPDATE event SET payload = NULL WHERE seq = 1", [("payload", 1)]),
+        ("UPDATE event SET payload = NULL, nonce = NULL WHERE seq = 1", [("gone", 1)]),
+        ("UPDATE event SET payload = substr(payload, 1, 40) WHERE seq = 2", [("payload", 2)]),
+        ("UPDATE session SET alias = '222222'", [("session", 0)]),
+        ("UPDATE units SET seq = 1", [("units", 1)]),
+    ],
+)
+def test_a_changed_row_is_named(store: Store, sql: str, expected: list[tuple[str, int]]) -> None:
+    """Header, link, commit, nonce, payload, the session's row and units: each change has its own word and place."""
+    change(store, sql)
+    assert problems(store) == expected
+
+
+def test_a_changed_payload_is_never_handed_out(store: Store) -> None:
+    """One other letter in a stored payload: verify names it and load refuses it."""
+    change(store, "UPDATE event SET payload = ? WHERE seq = 1", PLAIN + b'{"type":"said","message":{}}')
+    assert ("commit", 1) in problems(store)
+    with pytest.raises(LogCorrupt, match="event 1"):
+        store.load("s")
+
+
+def artifact(store: Store) -> Path:
+    """Return the store's one artifact."""
+    [path] = [path for path in Path(store.name, "artifacts").rglob("*") if path.is_file()]
+    return path
+
+
+def test_a_missing_artifact_is_named(store: Store) -> None:
+    """The event that named it, and the error of reading it, say which."""
+    path = artifact(store)
+    path.unlink()
+    assert problems(store) == [("artifact", 3)]
+    with pytest.raises(ArtifactMissing, match=path.name):
+        store.load("s")
+
+
+@pytest.mark.parametrize("place", [0, 5, -1])
+def test_a_damaged_artifact_is_named(store: Store, place: int) -> None:
+    """One flipped byte anywhere in the file is found when it is read."""
+    data = bytearray(artifact(store).read_bytes())
+    data[place] ^= 0x55
+    artifact(store).write_bytes(data)
+    assert problems(store) == [("payload", 3)]
+    with pytest.raises(LogCorrupt, match="event 3"):
+        store.load("s")
+
+
+def test_an_exchanged_artifact_is_named(store: Store) -> None:
+    """A whole file with another content has neither the address nor the commit."""
+    artifact(store).write_bytes(zstd.compress(b"{}"))
+    assert [code for code, _ in problems(store)] == ["artifact", "commit", "payload"]
+
+
+def test_what_belongs_to_nothing_is_named(store: Store) -> None:
+    """A file that no event names is reported with its path."""
+    stray = artifact(store).with_name("0123")
+    stray.write_bytes(b"")
+    [problem] = store.verify()
+    assert (problem.code, problem.session) == ("orphan", None)
+    assert f"{stray.parent.name}/0123" in problem.fault
+
+
+def test_an_erasure_explains_itself_only(store: Store) -> None:
+    """A fork's erasure of its own event 6 doesn't excuse that event 6 of the parent is gone."""
+    events = store.load("s")
+    fork(store, "t", "s", events[2], *map(said, "abcdef"))
+    store.append("s", chain([said("later")], after=events[-1]))
+    erase(store, "t", 6)
+    assert store.verify() == []
+    db = apsw.Connection(str(Path(store.name, "foreword.db")))
+    db.execute("UPDATE event SET payload = NULL, nonce = NULL WHERE session = 1 AND seq = 6")
+    db.close()
+    assert problems(store) == [("gone", 6)]
+
+
+def test_a_damaged_page_is_named(store: Store) -> None:
+    """A database page overwritten on disk shows up as SQLite's own finding or a typed error, never as silence."""
+    store.close()
+    path = Path(store.name, "foreword.db")
+    data = bytearray(path.read_bytes())
+    pages = len(data) // 4096
+    for page in range(1, pages):
+        damaged = data.copy()
+        damaged[page * 4096 : (page + 1) * 4096] = b"\x5a" * 4096
+        path.write_bytes(damaged)
+        try:
+            with Store.open(store.name, read_only=True) as again:
+                assert again.verify() != []
+        except Exception as error:
+            assert type(error).__module__ == "foreword.errors", error
+    path.write_bytes(data)
+    with Store.open(store.name) as again:
+        assert again.verify() == []
