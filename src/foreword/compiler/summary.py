@@ -48,14 +48,15 @@ def summarize(view: View, items: Sequence[Item], limit: int, target: Target) -> 
     events = [seq for item in items for seq in item.events]
     calls = sum(len(item.calls) for item in items if isinstance(item, Interaction))
     call = recall(target.reader, _read_tool(view), f"{alias}#N")
-    how = f"{call} reads event #N whole" if call is not None else "not readable by this agent"
-    head = f"Events #{min(events)} to #{max(events)}, {calls} tool calls, left out here; {how}."
+    span = f"#{min(events)}" if len(events) == 1 else f"#{min(events)} to #{max(events)}"
+    tools = f", {calls} tool calls" if calls else ""
+    head = f"{span} left out{tools}; {call if call is not None else 'not readable by this agent'}"
     lines = _lines(view, items)
-    chosen = _choose(lines, limit, head, target.counter)
-    shown = [line.shown for line in lines if id(line) in chosen]
+    chosen = _choose(lines, limit - target.counter.count(head) - 2, target.counter)
+    shown = [chosen[index].shown for index in range(len(lines)) if index in chosen]
     missing = len(lines) - len(shown)
     if missing:
-        shown.append(f"- ({missing} more lines of less weight are left out)")
+        shown.append(f"- ({missing} more)")
     return "\n".join([head, *shown])
 
 
@@ -67,16 +68,20 @@ def _read_tool(view: View) -> str:
     return "foreword_read" if any(tool.name == "read" for tool in view.fold.tools[1]) else "read"
 
 
-def _choose(lines: Sequence[_Line], limit: int, head: str, counter: Counter) -> set[int]:
-    costs = dict(zip(map(id, lines), counter.count_many([line.shown for line in lines]), strict=True))
-    room = limit - counter.count(head) - 12
-    chosen: set[int] = set()
+def _choose(lines: Sequence[_Line], room: int, counter: Counter) -> dict[int, _Line]:
+    """Pick lines by class, newest first within one; the model's last words are cut to half the room."""
+    costs = counter.count_many([line.shown for line in lines])
+    chosen: dict[int, _Line] = {}
     for kind in _ORDER:
-        newest_first = [line for line in reversed(lines) if line.kind == kind]
-        for line in newest_first:
-            cost = costs[id(line)] + 1
+        for index in range(len(lines) - 1, -1, -1):
+            line, cost = lines[index], costs[index] + 1
+            if line.kind != kind:
+                continue
+            if kind == "last" and cost > room // 2:
+                line = msgspec.structs.replace(line, text=_clip(line.text, max(60, room)))
+                cost = counter.count(line.shown) + 1
             if cost <= room:
-                chosen.add(id(line))
+                chosen[index] = line
                 room -= cost
     return chosen
 

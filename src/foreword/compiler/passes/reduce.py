@@ -22,6 +22,16 @@ from foreword.core.reference import recall
 from foreword.core.view import Interaction, Item, View
 
 
+_LEAST_SUMMARY = 60
+"""Tokens a summary may always have: its head line and a word of what was last said."""
+
+_FADE = 0.85
+"""Weight of a stage against the next newer one when summaries share their room."""
+
+_REFILL = 0.7
+"""Part of the summaries' share that a new sharing out fills."""
+
+
 class Level(msgspec.Struct, frozen=True, kw_only=True):
     """How far a rewrite may go.
 
@@ -144,7 +154,7 @@ def _plan(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
         return Plan(cleared=taken, summarized=[], left=left)
     if level.merge:
         return _merged(compiled, old, sizes, level)
-    return _staged(compiled, free, cleared, sizes, level, goal)
+    return _staged(compiled, old, cleared, sizes, level, goal)
 
 
 def _summary_of(view: View, item: Item) -> Replacement | None:
@@ -180,31 +190,70 @@ def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[
 
 
 def _staged(
-    compiled: Compiled, free: Sequence[Item], cleared: list[Replacement], sizes: Sizes, level: Level, goal: int
+    compiled: Compiled, old: Sequence[Item], cleared: list[Replacement], sizes: Sizes, level: Level, goal: int
 ) -> Plan:
-    """Summarise oldest stages until clearing what remains is enough."""
-    stages = _stages(compiled.view, free, sizes, compiled.policy.stage_tokens)
+    """Summarise oldest stages until clearing what remains is enough.
+
+    Summaries that stand are kept while all together stay under their share; then every stage is summarised anew
+    from its events, the newest with the most room.
+    """
+    told, stages = _split(compiled.view, old, sizes, compiled.policy.stage_tokens)
     clears = {replacement.events[0]: replacement for replacement in cleared}
     left = compiled.counted - sum(replacement.tokens_removed for replacement in clears.values())
     cap = int(compiled.budget.counted(compiled.budget.available) * compiled.policy.summary_share)
-    used = sum(sizes.summaries.values())
-    summarized: list[Replacement] = []
+    chosen: list[tuple[list[Item], int, int]] = []
     for stage in stages:
         if left <= goal:
             break
         size = sum(sizes.of(item) for item in stage)
-        limit = max(60, min(int(size * level.ratio), cap - used))
+        limit = max(_LEAST_SUMMARY, int(size * level.ratio))
+        freed = size - limit - sum(
+            clears.pop(seq).tokens_removed for item in stage for seq in item.events if seq in clears
+        )
+        left -= freed
+        chosen.append((stage, size, limit))
+    standing = sum(sizes.summaries.values())
+    if standing + sum(limit for _, _, limit in chosen) > cap and chosen:
+        chosen = _shared_out([(stage, sizes.summaries.get(_events(stage), 0)) for stage in told], chosen, cap)
+    summarized: list[Replacement] = []
+    for stage, size, limit in chosen:
         replacement = _summary(compiled, stage, size, limit)
-        if replacement.tokens_removed <= 0:
-            continue
-        summarized.append(replacement)
-        used += size - replacement.tokens_removed
-        left -= replacement.tokens_removed
-        for item in stage:
-            for seq in item.events:
-                lost = clears.pop(seq, None)
-                left += lost.tokens_removed if lost is not None else 0
-    return Plan(cleared=list(clears.values()), summarized=summarized, left=left)
+        if replacement.tokens_removed > 0 or stage in told:
+            summarized.append(replacement)
+    freed = sum(replacement.tokens_removed for replacement in (*summarized, *clears.values()))
+    return Plan(cleared=list(clears.values()), summarized=summarized, left=compiled.counted - freed)
+
+
+def _shared_out(
+    told: list[tuple[list[Item], int]], chosen: list[tuple[list[Item], int, int]], cap: int
+) -> list[tuple[list[Item], int, int]]:
+    """Share the room among all stages, each older one getting less; some is left for the next rewrite."""
+    everything = [*told, *((stage, size) for stage, size, _ in chosen)]
+    weights = [_FADE ** (len(everything) - 1 - index) for index in range(len(everything))]
+    room = cap * _REFILL / sum(weights)
+    return [
+        (stage, size, max(_LEAST_SUMMARY, int(room * weight)))
+        for (stage, size), weight in zip(everything, weights, strict=True)
+    ]
+
+
+def _events(stage: Sequence[Item]) -> tuple[int, ...]:
+    return tuple(seq for item in stage for seq in item.events)
+
+
+def _split(
+    view: View, old: Sequence[Item], sizes: Sizes, longest: int
+) -> tuple[list[list[Item]], list[list[Item]]]:
+    """Return the stages that a summary stands for already, and those still told in full, oldest first."""
+    told: dict[tuple[int, ...], list[Item]] = {}
+    free: list[Item] = []
+    for item in old:
+        replacement = _summary_of(view, item)
+        if replacement is None:
+            free.append(item)
+        else:
+            told.setdefault(replacement.events, []).append(item)
+    return list(told.values()), _stages(view, free, sizes, longest)
 
 
 def _merged(compiled: Compiled, old: Sequence[Item], sizes: Sizes, level: Level) -> Plan:
@@ -214,7 +263,7 @@ def _merged(compiled: Compiled, old: Sequence[Item], sizes: Sizes, level: Level)
     covered = {replacement.events for item in old if (replacement := _summary_of(compiled.view, item)) is not None}
     size = sum(sizes.of(item) for item in old) + sum(sizes.summaries.get(events, 0) for events in covered)
     room = compiled.budget.counted(compiled.budget.available)
-    limit = max(60, int(room * compiled.policy.summary_share * (0.5 if level.ratio else 0.0)))
+    limit = max(_LEAST_SUMMARY, int(room * compiled.policy.summary_share * (0.5 if level.ratio else 0.0)))
     replacement = _summary(compiled, old, size, limit)
     if replacement.tokens_removed <= 0:
         return Plan(cleared=[], summarized=[], left=compiled.counted)
@@ -241,7 +290,7 @@ def _stages(view: View, items: Sequence[Item], sizes: Sizes, longest: int) -> li
 def _summary(compiled: Compiled, items: Sequence[Item], size: int, limit: int) -> Replacement:
     view, target = compiled.view, compiled.target
     events = tuple(seq for item in items for seq in item.events)
-    text = frame("summary", summarize(view, items, limit, target))
+    text = frame("summary", summarize(view, items, limit - 12, target))
     opened = view.fold.opened
     removed = size - target.counter.count(text) - target.codec.message_tokens
     readable = target.reader != "none" and opened is not None
