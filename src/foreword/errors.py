@@ -9,8 +9,8 @@ This module imports nothing, so that every layer can raise from it.
     ├ InvalidText
     ├ MissingExtra
     ├ CatalogError       UnknownModel
-    ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone
-    ├ CompileError       OverBudget
+    ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
+    ├ CompileError       OverBudget · EmptyRequest
     ├ CodecError         MalformedRequest · MalformedResponse
     ├ ImportFailed
     └ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference
@@ -113,8 +113,26 @@ class Gone(LogError):
         super().__init__(f"{ref} is gone: {reason}")
 
 
+class NotErasable(LogError):
+    """Event ``seq`` is part of the log's structure and holds nothing that was said."""
+
+    def __init__(self, session: str, seq: int, kind: str) -> None:
+        self.session = session
+        self.seq = seq
+        self.kind = kind
+        super().__init__(f"event {seq} of session {session} is {kind}: it holds no content, so it can't be erased")
+
+
 class CompileError(ForewordError):
     """No request can be made."""
+
+
+class EmptyRequest(CompileError):
+    """Nothing was said yet, so there is nothing to ask."""
+
+    def __init__(self, session: str) -> None:
+        self.session = session
+        super().__init__(f"session {session} holds no message to send: append what the user said first")
 
 
 class OverBudget(CompileError):

@@ -7,7 +7,9 @@ from foreword.core.request import Piece, Unit
 def pieces_of(codec: WireCodec, request: Request, *, thinking: bool = True) -> list[Piece]:
     """Encode the values of a request to pieces in render order."""
     keys = codec.keys(request.params)
-    by_layer = {layer: [key for key in keys if key.layer == layer] for layer in ("tools", "system", "messages")}
+    by_layer = {
+        layer: [key for key in keys if key.layer == layer] for layer in ("tools", "system", "messages")
+    }
     return [
         *by_layer["tools"],
         *(codec.tool(tool) for tool in request.tools),

@@ -14,10 +14,15 @@ from foreword.core.usage import Usage
 from tests.codecs.body import body_of, pieces_of
 from tests.codecs.values import anthropic_messages, chat_messages, text_blocks, tools
 
-few = settings(max_examples=40, deadline=None)
+few = settings(max_examples=25, deadline=None)
 MESSAGES = {"anthropic": anthropic_messages(), "openai-chat": chat_messages()}
 KEYS = {
-    "anthropic": {"tool_choice": {"type": "auto"}, "speed": "fast", "stream": True, "metadata": {"user_id": "u"}},
+    "anthropic": {
+        "tool_choice": {"type": "auto"},
+        "speed": "fast",
+        "stream": True,
+        "metadata": {"user_id": "u"},
+    },
     "openai-chat": {"tool_choice": "auto", "prompt_cache_key": "k", "stream": True, "store": False},
 }
 
@@ -41,7 +46,9 @@ def test_a_request_decodes_to_the_values_it_was_made_of(wire: str, data: st.Data
     keys = KEYS[wire]
     chosen = data.draw(st.lists(st.sampled_from(sorted(keys)), unique=True))
     request = Request(
-        params=Params(model="m", max_output=data.draw(st.integers(1, 99)), keys={name: keys[name] for name in chosen}),
+        params=Params(
+            model="m", max_output=data.draw(st.integers(1, 99)), keys={name: keys[name] for name in chosen}
+        ),
         tools=tuple(data.draw(st.lists(tools, max_size=3))),
         system=tuple(data.draw(st.lists(text_blocks, max_size=2))),
         messages=tuple(data.draw(st.lists(MESSAGES[wire], max_size=5))),
@@ -131,7 +138,8 @@ def test_a_response_comes_back_as_it_was(wire: str, data: st.DataObject) -> None
 def test_pieces_are_the_same_each_time(wire: str, data: st.DataObject) -> None:
     """Encoding is a function: equal values give equal bytes, and each piece is JSON of its own."""
     request = Request(
-        params=Params(model="m", max_output=1), messages=tuple(data.draw(st.lists(MESSAGES[wire], max_size=3)))
+        params=Params(model="m", max_output=1),
+        messages=tuple(data.draw(st.lists(MESSAGES[wire], max_size=3))),
     )
     pieces = pieces_of(codec(wire), request)
     assert pieces == pieces_of(codec(wire), request)

@@ -26,3 +26,31 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
         folder = os.environ.get("FOREWORD_DATA", "")
         files = recorded_files(folder, sample=os.environ.get("FOREWORD_CORPUS") == "sample")
         metafunc.parametrize("recorded", files, ids=lambda path: path.relative_to(folder).as_posix())
+
+
+@pytest.fixture
+def corpus_sample() -> bool:
+    """Whether only a part of the corpus is wanted."""
+    return os.environ.get("FOREWORD_CORPUS") == "sample"
+
+
+COLUMNS = ("file", "provider", "window", "sessions", "steps", "refused", "wrong_refusals", "violations", "breaks",
+           "unexplained", "lost", "epochs")  # fmt: skip
+
+
+def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
+    """Print one row a replayed file, wire and window; window 0 is the catalog's."""
+    rows = [
+        value
+        for reports in terminalreporter.stats.values()
+        for report in reports
+        for name, value in getattr(report, "user_properties", [])
+        if name == "replay" and report.when == "call"
+    ]
+    if not rows:
+        return
+    terminalreporter.section("replayed sessions")
+    rows.sort(key=lambda row: (row["file"], row["provider"], -row["window"]))
+    widths = [max(len(column), *(len(str(row[column])) for row in rows)) for column in COLUMNS]
+    for cells in (COLUMNS, *([str(row[column]) for column in COLUMNS] for row in rows)):
+        terminalreporter.line("  ".join(cell.rjust(width) for cell, width in zip(cells, widths, strict=True)))

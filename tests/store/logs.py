@@ -19,7 +19,9 @@ def said(text: str) -> Said:
     return Said(message=Message(role="user", blocks=(Text(text=text),)))
 
 
-def chain(bodies: Sequence[Body], *, after: Event | None = None, tenant: str = "local", **header: object) -> list[Event]:
+def chain(
+    bodies: Sequence[Body], *, after: Event | None = None, tenant: str = "local", **header: object
+) -> list[Event]:
     """Seal bodies one after the other, behind an event or from the start."""
     events: list[Event] = []
     for body in bodies:
@@ -55,7 +57,9 @@ def more(store: Store, session: str, *bodies: Body) -> list[Event]:
 
 def erase(store: Store, session: str, *targets: int, reason: str = "asked") -> bool:
     """Erase events of a session with the event that says so."""
-    [event] = chain([Erased(targets=targets, reason=reason)], after=store.load(session)[-1], tenant=store.tenant)
+    [event] = chain(
+        [Erased(targets=targets, reason=reason)], after=store.load(session)[-1], tenant=store.tenant
+    )
     return store.erase(session, targets, event)
 
 

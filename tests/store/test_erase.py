@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import random
 import re
 from collections.abc import Iterator
@@ -12,7 +13,8 @@ import pytest
 
 from foreword.core.event import Erased, Replacement, RequestSent, Rewritten, encode_body
 from foreword.errors import AppendConflict, UnknownEvent
-from foreword.store import Store, erase as erasing, zstd
+from foreword.store import Store, zstd
+from foreword.store import erase as erasing
 from foreword.store.artifacts import Artifacts
 from foreword.store.rows import INLINE
 from tests.store.logs import chain, erase, fork, more, said, start, unit
@@ -46,9 +48,14 @@ def where(store: Store, secret: bytes) -> set[str]:
         if path.is_file():
             data = path.read_bytes()
             if secret in data or any(secret in frame for frame in frames(data)):
-                found.add(path.name.removeprefix("foreword.") if path.parent == Path(store.name) else "artifact")
-    db = apsw.Connection(str(Path(store.name, "foreword.db")), flags=apsw.SQLITE_OPEN_READONLY)
-    for table, column in (("event", "payload"), ("units", "data"), ("event", "subject"), ("session", "source")):
+                found.add(path.name.removeprefix("log.") if path.parent == Path(store.name) else "artifact")
+    db = apsw.Connection(str(Path(store.name, "log.db")), flags=apsw.SQLITE_OPEN_READONLY)
+    for table, column in (
+        ("event", "payload"),
+        ("units", "data"),
+        ("event", "subject"),
+        ("session", "source"),
+    ):
         for (value,) in db.execute(f"SELECT {column} FROM {table} WHERE {column} IS NOT NULL"):
             data = value if isinstance(value, bytes) else str(value).encode()
             if secret in data or any(secret in frame for frame in frames(data)):
@@ -58,13 +65,15 @@ def where(store: Store, secret: bytes) -> set[str]:
 
 
 def test_an_erased_secret_is_in_no_file(store: Store) -> None:
-    """A secret in a small, a middling and a big event, a unit and a derived event is found before, not after."""
+    """A secret in a small, a middling, a big and a derived event and a unit is found before, not after."""
     filler = " ".join(f"word{number}" for number in range(INLINE))
     bodies = [
         said(f"the password is {SECRET}"),
         said(f"{'again ' * 250} {SECRET}"),
         said(f"{SECRET} {filler}"),
-        Rewritten(how="summarized", why="hard", replacements=(Replacement(events=(1, 2, 3), text=f"set {SECRET}"),)),
+        Rewritten(
+            how="summarized", why="hard", replacements=(Replacement(events=(1, 2, 3), text=f"set {SECRET}"),)
+        ),
     ]
     events = start(store, "s", *bodies, said("what stays"))
     [sent] = chain([REQUEST], after=events[-1])
@@ -96,13 +105,16 @@ def test_a_secret_in_the_database_file_goes_too(store: Store) -> None:
 def test_erasing_leaves_no_copy_that_paging_made(store: Store) -> None:
     """Rows of all sizes, moved about by many appends and erasures, leave no stale copy in a page."""
     dice = random.Random(7)
-    raw = apsw.Connection(str(Path(store.name, "foreword.db")))
+    raw = apsw.Connection(str(Path(store.name, "log.db")))
     secrets: list[bytes] = []
     ends = {name: start(store, name)[-1] for name in ("a", "b", "c")}
     for _ in range(12):
         for _ in range(20):
             name = dice.choice("abc")
-            said_now = [said(dice.randbytes(dice.choice([20, 100, 400, 900])).hex()) for _ in range(dice.randint(1, 3))]
+            said_now = [
+                said(dice.randbytes(dice.choice([20, 100, 400, 900])).hex())
+                for _ in range(dice.randint(1, 3))
+            ]
             events = chain([*said_now, REQUEST], after=ends[name])
             added = [unit(dice.randbytes(dice.choice([50, 3000])).hex())]
             store.append(name, events, units={events[-1].seq: added})
@@ -110,12 +122,14 @@ def test_erasing_leaves_no_copy_that_paging_made(store: Store) -> None:
         name = dice.choice("abc")
         known = [event for event in store.load(name) if event.kind == "said" and event.body is not None]
         gone = dice.sample(known, min(len(known), 5))
-        secrets += [encode_body(event.body)[60:90] for event in gone if event.body]
+        secrets += [encode_body(event.body)[-40:-10] for event in gone if event.body]
         number = raw.execute("SELECT id FROM session WHERE session = ?", (name,)).get
         for seq in [event.seq for event in gone]:
             stored = raw.execute("SELECT payload FROM event WHERE session = ? AND seq = ?", (number, seq)).get
-            secrets.append(stored[40:70])
-        secrets += [data[30:60] for (data,) in raw.execute("SELECT data FROM units WHERE session = ?", (number,))]
+            secrets.append(stored[-40:-10])
+        secrets += [
+            data[30:60] for (data,) in raw.execute("SELECT data FROM units WHERE session = ?", (number,))
+        ]
         targets = [event.seq for event in gone]
         [erased] = chain([Erased(targets=tuple(targets), reason="asked")], after=ends[name])
         assert store.erase(name, targets, erased)
@@ -137,7 +151,7 @@ def test_a_shared_artifact_goes_with_its_last_event(store: Store) -> None:
 
 
 def test_erasing_in_a_fork_reaches_its_parent(store: Store) -> None:
-    """A shared event is gone for the parent and every fork, with the units of all that shared it; own ones stay."""
+    """A shared event is gone for the parent and every fork, with the units of all that shared it."""
     root = start(store, "root", said(SECRET), said("b"))
     child = fork(store, "child", "root", root[2], said("c"))
     aside = fork(store, "aside", "root", root[0], said("d"))
@@ -146,16 +160,20 @@ def test_erasing_in_a_fork_reaches_its_parent(store: Store) -> None:
         store.append(name, [sent], units={sent.seq: [unit(f"{SECRET} in {name}")]})
     assert erase(store, "child", 1)
     assert store.load("root")[1].body is store.load("child")[1].body is None
-    assert (len(store.sent_units("root")), len(store.sent_units("child")), len(store.sent_units("aside"))) == (0, 0, 1)
+    assert (
+        len(store.sent_units("root")),
+        len(store.sent_units("child")),
+        len(store.sent_units("aside")),
+    ) == (0, 0, 1)
     assert store.load("aside")[-2] == aside[-1]
     assert store.verify() == []
 
 
 def test_a_reader_of_old_pages_is_named_not_ignored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """While another connection reads an older state, erasing says that it isn't finished; later it finishes."""
+    """While another connection reads an older state, erasing says that it isn't finished."""
     monkeypatch.setattr(erasing, "PATIENCE_MS", 50)
     start(store, "s", said(SECRET))
-    other = apsw.Connection(str(Path(store.name, "foreword.db")), flags=apsw.SQLITE_OPEN_READONLY)
+    other = apsw.Connection(str(Path(store.name, "log.db")), flags=apsw.SQLITE_OPEN_READONLY)
     other.execute("BEGIN; SELECT count(*) FROM event").fetchall()
     assert erase(store, "s", 1) is False
     assert where(store, SECRET.encode()) == {"db-wal"}
@@ -169,8 +187,10 @@ def test_a_reader_of_old_pages_is_named_not_ignored(store: Store, monkeypatch: p
 
 
 @pytest.mark.parametrize("step", ["finish", "shred"])
-def test_a_crash_amid_erasing_is_made_good(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """An erasure that stopped after its transaction, or at the first file, ends when the store is opened next."""
+def test_a_crash_amid_erasing_is_made_good(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    """An erasure that stopped after its transaction, or at a file, ends when the store is opened next."""
 
     def crash(*_: object) -> None:
         raise RuntimeError("the process ends here")
@@ -199,7 +219,9 @@ def test_erasing_takes_what_dead_writers_left(store: Store) -> None:
     assert not left.exists()
 
 
-def test_an_artifact_swept_before_its_row_is_written_again(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_artifact_swept_before_its_row_is_written_again(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An erasure between a writer's file and its row can't leave the row without the file."""
     start(store, "s", said("a"))
     events = chain([said("x" * 3 * INLINE)], after=store.load("s")[-1])
@@ -213,6 +235,28 @@ def test_an_artifact_swept_before_its_row_is_written_again(store: Store, monkeyp
 
     monkeypatch.setattr(Artifacts, "write", swept)
     store.append("s", events)
+    assert store.load("s")[-1] == events[0]
+    assert store.verify() == []
+
+
+def test_a_draft_swept_while_it_is_written(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An erasure that shreds another writer's unfinished draft leaves neither zeros nor a failed append."""
+    start(store, "s", said("a"))
+    events = chain([said("x" * 3 * INLINE)], after=store.load("s")[-1])
+    sync = os.fsync
+    swept: list[Path] = []
+
+    def sweep_first(handle: int) -> None:
+        monkeypatch.setattr("foreword.store.artifacts.os.fsync", sync)
+        artifacts = Artifacts(Path(store.name, "artifacts"))
+        swept.extend(artifacts.files())
+        for path in swept:
+            artifacts.shred(path)
+        sync(handle)
+
+    monkeypatch.setattr("foreword.store.artifacts.os.fsync", sweep_first)
+    store.append("s", events)
+    assert [path.suffix for path in swept] == [".tmp"]
     assert store.load("s")[-1] == events[0]
     assert store.verify() == []
 

@@ -46,7 +46,8 @@ def test_every_header_field_reads_back(store: Store) -> None:
     """Usual values, which the row leaves out, and unusual ones both return."""
     events = start(store, "s")
     header = {
-        "actor": "model:x", "origin": "proxy", "trust": "tool", "subject": "p-1", "audience": ("a", "b"), "causes": (0,)
+        "actor": "model:x", "origin": "proxy", "trust": "tool", "subject": "p-1", "audience": ("a", "b"),
+        "causes": (0,),
     }  # fmt: skip
     events += chain([said("one")], after=events[-1], **header)
     store.append("s", events[1:])
@@ -70,7 +71,10 @@ def test_equal_payloads_share_one_artifact(store: Store) -> None:
 def test_a_taken_seq_is_a_conflict(store: Store) -> None:
     """The second of two writers from one head loses and stores nothing."""
     events = start(store, "s")
-    mine, theirs = chain([said("mine"), said("more")], after=events[-1]), chain([said("theirs")], after=events[-1])
+    mine, theirs = (
+        chain([said("mine"), said("more")], after=events[-1]),
+        chain([said("theirs")], after=events[-1]),
+    )
     store.append("s", theirs)
     with pytest.raises(AppendConflict) as caught:
         store.append("s", mine)
@@ -81,7 +85,10 @@ def test_a_taken_seq_is_a_conflict(store: Store) -> None:
 def test_a_loser_who_goes_on_is_a_conflict_too(store: Store) -> None:
     """An event whose seq is free but whose predecessor is not the stored one does not enter the chain."""
     events = start(store, "s")
-    mine, theirs = chain([said("mine"), said("more")], after=events[-1]), chain([said("theirs")], after=events[-1])
+    mine, theirs = (
+        chain([said("mine"), said("more")], after=events[-1]),
+        chain([said("theirs")], after=events[-1]),
+    )
     store.append("s", theirs)
     with pytest.raises(AppendConflict):
         store.append("s", mine[1:])
@@ -144,7 +151,7 @@ def test_an_alias_is_short_and_its_own(store: Store) -> None:
 
 
 def test_a_taken_alias_gives_way(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Sessions whose aliases collide get the next one derived; who opens with a taken one is told to ask again."""
+    """A session whose alias is taken gets the next; who opens with a taken one is told to ask again."""
     monkeypatch.setattr(
         "foreword.store.sessions.alias_of",
         lambda key, session, attempt: "same22" if attempt == 0 else alias_of(key, session, attempt),
@@ -165,7 +172,12 @@ def test_names_find_sessions(store: Store) -> None:
     start(store, "alpha-2")
     start(store, "beta")
     alias = store.alias_for("beta")
-    assert [store.resolve(name) for name in ("beta", "be", alias, "alpha-1")] == ["beta", "beta", "beta", "alpha-1"]
+    assert [store.resolve(name) for name in ("beta", "be", alias, "alpha-1")] == [
+        "beta",
+        "beta",
+        "beta",
+        "alpha-1",
+    ]
     with pytest.raises(UnknownSession) as caught:
         store.resolve("alpha")
     assert [name.split("(")[1] for name in caught.value.close] == ["alpha-1)", "alpha-2)"]
@@ -264,4 +276,4 @@ def test_stored_rows_stay_small(store: Store) -> None:
     events = start(store, "s", *(said(f"message {number}") for number in range(2000)))
     payload = sum(len(encode_body(event.body)) for event in events if event.body)
     store.close()
-    assert (Path(store.name, "foreword.db").stat().st_size - payload) / len(events) < 200
+    assert (Path(store.name, "log.db").stat().st_size - payload) / len(events) < 200

@@ -6,7 +6,7 @@ import msgspec
 
 from foreword.testing.facts import ModelFacts
 from foreword.testing.referee import Referee
-from foreword.testing.script import Answer
+from foreword.testing.script import Answer, Call
 from tests.testing.cases import Pair
 
 OLD = {"anthropic-version": "2023-06-01"}
@@ -17,6 +17,7 @@ HOUR = {"type": "ephemeral", "ttl": "1h"}
 ASK = {"role": "user", "content": "Where is the harbour?"}
 SAID = {"role": "assistant", "content": "In the north."}
 TOOL = {"name": "look", "input_schema": {"type": "object", "properties": {}}}
+HIDDEN = {"type": "redacted_thinking", "data": "x"}
 PNG = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 
 
@@ -70,6 +71,11 @@ def server_result(identity: str) -> dict[str, Any]:
     return {"type": "web_search_tool_result", "tool_use_id": identity, "content": []}
 
 
+def found(content: list[Any]) -> dict[str, Any]:
+    """A search result."""
+    return {"type": "search_result", "source": "https://example.com", "title": "Harbour", "content": content}
+
+
 def called(*blocks: Any) -> dict[str, Any]:
     """A conversation in which one call was made and answered by `blocks`."""
     return body(ASK, assistant(call("t1")), user(*blocks))
@@ -116,6 +122,28 @@ def three_thoughts(*kept: int) -> Any:
             blocks = messages[2 * turn + 1]["content"]
             messages[2 * turn + 1] = assistant(*(block for block in blocks if block["type"] != "thinking"))
         return body(*messages, ASK)
+
+    return build
+
+
+def folded(change: Any) -> Any:
+    """Let the referee summarise, `change` its block, and go on after it."""
+
+    def build(referee: Referee[Any]) -> dict[str, Any]:
+        request = body(ASK, SAID, ASK, compaction={"type": "summarize"})
+        _, answer = referee.respond(msgspec.json.encode(request))
+        return body(assistant(*map(change, answer["content"])), ASK)
+
+    return build
+
+
+def called_after_thinking(*after: dict[str, Any]) -> Any:
+    """Let the referee think and call, leave the thinking out, and go on."""
+
+    def build(referee: Referee[Any]) -> dict[str, Any]:
+        messages = spoken(referee, ASK, tools=[TOOL])
+        messages[1]["content"] = [block for block in messages[1]["content"] if block["type"] == "tool_use"]
+        return body(*messages, *after, tools=[TOOL])
 
     return build
 
@@ -172,14 +200,8 @@ FORM = [
     Pair("block_role", body(user(text("hi"), call("t1"))), body(user(text("hi")))),
     Pair("block_role", body(ASK, assistant(text("a"), result("t1")), ASK), body(ASK, SAID, ASK)),
     Pair("no_messages", {**body(), "messages": []}, body()),
-    Pair(
-        "many_messages", body(*[ASK] * 100_001), body(*[ASK] * 100_000), {"facts": ModelFacts(window=10**9)}
-    ),
-    Pair(
-        "body_size",
-        body(user({"type": "image", "source": {**PNG, "data": "A" * (32 << 20)}})),
-        body(user({"type": "image", "source": {**PNG, "data": "A" * (31 << 20)}})),
-    ),
+    Pair("many_messages", body(ASK, SAID, ASK), body(ASK), {"facts": ModelFacts(max_messages=2)}),
+    Pair("body_size", body(system="a" * 200), body(), {"facts": ModelFacts(max_body_bytes=200)}),
     Pair("stop_sequences", body(stop_sequences=["a", 1]), body(stop_sequences=["a", "b"])),
     Pair(
         "image_type",
@@ -320,6 +342,18 @@ OPTIONS = [
         body(user(text("a", citations=[{"type": "char_location"}]))),
         body(user(text("a", citations=[]))),
     ),
+    Pair(
+        "user_citations",
+        called(result("t1", content=[found([text("x", citations=[{"type": "char_location"}])])])),
+        called(result("t1", content=[found([text("x")])])),
+        headers=NEW,
+        legal_headers=NEW,
+    ),
+    Pair(
+        "user_citations",
+        body(user(found([text("x", citations=[{"type": "char_location"}])]))),
+        body(user(found([text("x")]))),
+    ),
     Pair("choice_kind", body(tools=[TOOL], tool_choice={"type": "required"}), body(tools=[TOOL])),
     Pair(
         "choice_name",
@@ -413,12 +447,35 @@ THINKING = [
         "compaction_first",
         body(ASK, assistant(summary("a", signature="s")), ASK),
         body(assistant(summary("a", signature="s")), ASK),
+        {"accept_foreign_signatures": True},
+    ),
+    Pair(
+        "compaction_signature",
+        folded(lambda block: {**block, "content": "Another summary."}),
+        folded(lambda block: block),
+        {"script": [Answer(text="A summary.")]},
+    ),
+    Pair(
+        "turn_thinking",
+        called_after_thinking(user(result("t1"))),
+        called_after_thinking(user(result("t1")), SAID, ASK),
+        {"script": [Answer(thinking="Hm.", calls=(Call(name="look", id="t1"),))]},
     ),
     Pair("compaction_empty", body(assistant(summary("")), ASK), body(assistant(summary(None)), ASK)),
     Pair(
         "compaction_alone",
         body(compaction={"type": "summarize"}, stop_sequences=["x"]),
         body(compaction={"type": "summarize"}),
+    ),
+    Pair(
+        "compaction_alone",
+        body(compaction={"type": "summarize"}, output_config={"format": {"type": "json_schema"}}),
+        body(compaction={"type": "summarize"}, output_config={"effort": "low"}),
+    ),
+    Pair(
+        "compaction_alone",
+        body(compaction={"type": "summarize"}, tools=[TOOL], tool_choice={"type": "any"}),
+        body(compaction={"type": "summarize"}, tools=[TOOL], tool_choice={"type": "auto"}),
     ),
 ]
 

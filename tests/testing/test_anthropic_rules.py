@@ -1,4 +1,4 @@
-"""Every rule of Anthropic Messages refuses its request, lets the nearest one pass, and is masked by no other."""
+"""Every rule of Anthropic Messages refuses what it should, lets the nearest pass, and hides no other."""
 
 from typing import Any
 

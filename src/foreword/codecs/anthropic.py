@@ -12,11 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foreword.codecs.anthropic_blocks import PLACES, WIRE, Form, block_form, told
+from foreword.codecs.anthropic_blocks import PLACES, WIRE, Form, Told, block_form, told
 from foreword.codecs.anthropic_decode import (
     decode_messages,
     decode_request,
     decode_response,
+    decode_tools,
     encode_response,
     usage_from,
 )
@@ -50,10 +51,13 @@ class AnthropicCodec:
     wire = WIRE
     version = 1
     message_tokens = 3
+    merges = True
+    system_anywhere = False
     """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
 
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)
+    decode_tools = staticmethod(decode_tools)
     decode_response = staticmethod(decode_response)
     encode_response = staticmethod(encode_response)
     usage_from = staticmethod(usage_from)
@@ -66,11 +70,10 @@ class AnthropicCodec:
         for name in params.keys:
             if name in RESERVED:
                 raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
-        chosen = [(layer, name) for layer in LAYERS for name in params.keys if KEY_LAYERS.get(name) == layer]
-        return [
-            _key("tools", "model", params.model),
-            *(_key(layer, name, params.keys[name]) for layer, name in chosen),
+        found = [
+            _key(KEY_LAYERS[name], name, params.keys[name]) for name in params.keys if name in KEY_LAYERS
         ]
+        return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool; one of the provider's own (its type is no `custom`) is sent as its members stand."""
@@ -108,10 +111,13 @@ class AnthropicCodec:
         for index, block in enumerate(message.blocks):
             if isinstance(block, Text) and not block.text.strip():
                 continue
-            if isinstance(block, Thinking) and not (thinking and _replayable(block, message)):
+            if isinstance(block, Thinking) and not (thinking and _replayable(block, message, role)):
                 lost.append("reasoning")
                 continue
-            form = block_form(block, own=own) if role in PLACES[type(block)] else told(block, role)
+            if isinstance(block, Told) and role not in PLACES[type(block)]:
+                form = told(block, role)
+            else:
+                form = block_form(block, own=own)
             pieces.append(_piece(role, block, form, index))
         if pieces and lost:
             pieces[0] = replace(pieces[0], lost=(*lost, *pieces[0].lost))
@@ -146,8 +152,8 @@ class AnthropicCodec:
         return data[:-1] + b',"cache_control":' + compact(mark) + b"}"
 
 
-def _replayable(block: Thinking, message: Message) -> bool:
-    return bool(block.signature or block.data) and message.wire in (None, WIRE)
+def _replayable(block: Thinking, message: Message, role: str) -> bool:
+    return bool(block.signature or block.data) and message.wire in (None, WIRE) and role == "assistant"
 
 
 def _head(role: str) -> bytes:

@@ -7,8 +7,8 @@ from typing import Any, Final
 import msgspec
 
 from foreword.codecs.parts import (
-    IMAGE_TOKENS,
     call_id,
+    image_cost,
     inline_image,
     json_object,
     members,
@@ -19,17 +19,16 @@ from foreword.codecs.parts import (
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
 
 WIRE: Final = "anthropic"
+IMAGE_FAMILY: Final = "claude-5"
 ID_LIMIT = 64
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
-PLACES = {
-    Text: {"user", "assistant", "system"},
+PLACES: dict[type[Block], set[str]] = {
     Image: {"user"},
-    Thinking: {"assistant"},
     ToolCall: {"assistant"},
     ToolResult: {"user"},
-    Opaque: {"user", "assistant", "system"},
 }
-"""The roles in whose messages a block may stand; elsewhere it is told as text."""
+"""The roles in whose messages a block may stand; elsewhere it is told as text. Others may stand anywhere."""
+Told = Image | ToolCall | ToolResult
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -63,10 +62,10 @@ def block_form(block: Block, *, own: bool) -> Form:
             if wire != WIRE or not json_object(raw):
                 return _told(stand_in(block), f"a block of type {block.form}")
             text, tokens = opaque_reading(block)
-            return Form(value=msgspec.Raw(utf8(raw)), text=text, media_tokens=tokens)
+            return Form(value=msgspec.Raw(utf8(raw.strip())), text=text, media_tokens=tokens)
 
 
-def told(block: Block, role: str) -> Form:
+def told(block: Told, role: str) -> Form:
     """Tell a block as text, because it can't stand in a message of this role."""
     match block:
         case ToolCall(name=name, arguments=arguments):
@@ -74,10 +73,8 @@ def told(block: Block, role: str) -> Form:
         case ToolResult(call_id=id_):
             text = _result(block, own=False).text
             return _told(f"[result of call {id_}] {text}".rstrip(), f"a tool result in a {role} message")
-        case Image() | Opaque():
-            return _told(stand_in(block), f"a block in a {role} message")
-        case _:
-            return _told("[reasoning, not shown]", f"reasoning in a {role} message")
+        case Image():
+            return _told(stand_in(block), f"an image in a {role} message")
 
 
 def _told(text: str, lost: str) -> Form:
@@ -101,7 +98,7 @@ def _image(block: Image, *, own: bool) -> Form:
     else:
         return _told(stand_in(image), f"an image of type {image.media_type or 'unknown'}")
     value = {"type": "image", "source": source, **members(block.extra, WIRE, own=own)}
-    return Form(value=value, text="", media_tokens=IMAGE_TOKENS)
+    return Form(value=value, text="", media_tokens=image_cost(image, IMAGE_FAMILY))
 
 
 def _call(block: ToolCall, *, own: bool) -> Form:

@@ -3,17 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, Literal
+from typing import Any, cast
 
 from foreword.codecs.anthropic_blocks import WIRE, block_form
 from foreword.codecs.decoded import Mark, Request, Response
 from foreword.codecs.reading import At, others
-from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
+from foreword.core.block import (
+    Block,
+    Image,
+    Message,
+    Opaque,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 from foreword.core.canonical import compact
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 
-ROLES = frozenset({"user", "assistant", "system"})
+ROLES: dict[str, Role] = {"user": "user", "assistant": "assistant", "system": "system"}
 _SOURCES = {"base64": {"type", "media_type", "data"}, "url": {"type", "url"}}
 _USAGE = (
     "input_tokens",
@@ -54,16 +65,22 @@ def decode_messages(messages: Sequence[Any]) -> list[Message]:
     return [_message(message, at / i, [], i) for i, message in enumerate(at.items(messages))]
 
 
+def decode_tools(tools: Sequence[Any]) -> list[ToolSpec]:
+    """Read a list of tools of plain values or SDK objects, without their marks. Raises: MalformedRequest."""
+    at = At(WIRE) / "tools"
+    return [_tool(tool, at / i, [], i) for i, tool in enumerate(at.items(tools))]
+
+
 def decode_response(body: Any) -> Response:
     """Read a response: JSON bytes, a plain mapping or an SDK object. Raises: MalformedResponse."""
     at = At(WIRE, response=True)
     members = at.body(body)
     if members.get("type") == "error":
         raise at.fault("an error, not a message")
-    usage = members.get("usage") or {}
+    usage = (at / "usage").mapping(members.get("usage") or {})
     known = ("id", "type", "role", "model", "content", "stop_reason", "usage")
     extra = others(members, *known) or {}
-    if rest := others((at / "usage").mapping(usage), *_USAGE):
+    if rest := others(usage, *_USAGE):
         extra["usage"] = rest
     content = (at / "content").items(members.get("content"))
     blocks = (_block(block, at / "content" / i, []) for i, block in enumerate(content))
@@ -146,7 +163,7 @@ def _message(value: Any, at: At, marks: list[Mark], index: int) -> Message:
     elif role != "system":
         raise (at / "content").fault("expected a string or a list, got nothing")
     extra = others(members, "role", "content")
-    return Message(role=role, blocks=tuple(blocks), wire=WIRE, extra=extra)  # pyright: ignore[reportArgumentType]
+    return Message(role=ROLES[role], blocks=tuple(blocks), wire=WIRE, extra=extra)
 
 
 def _block(value: Any, at: At, found: list[str | None]) -> Block:
@@ -212,9 +229,13 @@ def _image(members: dict[str, Any], at: At) -> Image | None:
 def _opaque(members: dict[str, Any], at: At, kind: str, found: list[str | None]) -> Opaque:
     content = members.get("content")
     if isinstance(content, list):
-        inner: list[Any] = content
-        plain = [dict(item) if isinstance(item, Mapping) else item for item in inner]
-        members["content"] = [_unmarked(i, at, found) if isinstance(i, dict) else i for i in plain]
+        items = cast(list[Any], content)
+        members["content"] = [
+            _unmarked((at / "content").mapping(item), at / "content", found)
+            if isinstance(item, dict)
+            else item
+            for item in items
+        ]
     return Opaque(wire=WIRE, form=kind, raw=compact(members).decode())
 
 
@@ -246,12 +267,11 @@ def _system(value: Any, at: At, marks: list[Mark]) -> tuple[Text, ...]:
     if value is None or isinstance(value, str):
         return (Text(text=value),) if value else ()
     texts: list[Text] = []
-    section: Literal["system"] = "system"
     for i, item in enumerate(at.items(value)):
         found: list[str | None] = []
         block = _block(item, at / i, found)
         if not isinstance(block, Text):
             raise (at / i).fault("a block that is no text")
-        marks += [Mark(section=section, index=i, ttl=ttl) for ttl in found]
+        marks += [Mark(section="system", index=i, ttl=ttl) for ttl in found]
         texts.append(Text(text=block.text, extra={WIRE: block.extra} if block.extra else None))
     return tuple(texts)

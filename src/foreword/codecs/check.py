@@ -65,9 +65,9 @@ def _plain(message: Any, at: At) -> dict[str, Any]:
     return found
 
 
-def _blocks(message: dict[str, Any], kind: str) -> list[dict[str, Any]]:
-    content = message.get("content")
-    return [block for block in content if block.get("type") == kind] if isinstance(content, list) else []
+def _blocks(message: dict[str, Any]) -> list[dict[str, Any]]:
+    content: Any = message.get("content")
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content or []
 
 
 def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
@@ -77,7 +77,7 @@ def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault
     seen: set[str] = set()
     calls: dict[str, int] = {}  # of the assistant turn that the current user turn must answer
     answered: set[str] = set()
-    turn = "user"
+    turn, spoken = "user", False
     for index, message in enumerate(messages):
         role = message["role"]
         if role != turn:
@@ -89,7 +89,9 @@ def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault
                 calls = {}
             turn, spoken = role, False
         if role == "assistant":
-            for call in _blocks(message, "tool_use"):
+            for call in _blocks(message):
+                if call.get("type") != "tool_use":
+                    continue
                 id_ = str(call.get("id"))
                 if id_ in seen:
                     yield Fault(
@@ -98,8 +100,7 @@ def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault
                 seen.add(id_)
                 calls[id_] = index
         elif role == "user":
-            content = message.get("content")
-            for block in content if isinstance(content, list) else [{"type": "text"}]:
+            for block in _blocks(message):
                 if block.get("type") != "tool_result":
                     spoken = True
                     continue
@@ -129,24 +130,21 @@ def _anthropic_order(messages: list[dict[str, Any]], complete: bool) -> Iterator
 
 
 def _compacted(message: dict[str, Any]) -> bool:
-    content = message.get("content")
-    return isinstance(content, list) and bool(content) and content[0].get("type") == "compaction"
+    return [block.get("type") for block in _blocks(message)[:1]] == ["compaction"]
 
 
 def _served(message: dict[str, Any]) -> bool:
     """Whether an assistant message ends in a tool that the provider ran."""
-    content = message.get("content")
-    kind = str(content[-1].get("type")) if isinstance(content, list) and content else ""
-    return kind == "server_tool_use" or kind.endswith("_tool_result")
+    kinds = [str(block.get("type")) for block in _blocks(message)[-1:]]
+    return any(kind == "server_tool_use" or kind.endswith("_tool_result") for kind in kinds)
 
 
 def _anthropic_empty(message: dict[str, Any], index: int, *, last: bool) -> Iterator[Fault]:
-    content = message.get("content")
-    if not content:
+    if not message.get("content"):
         if not (last and message["role"] == "assistant") and "output_config" not in message:
             yield Fault(index=index, rule="empty", text="a message without content")
         return
-    texts = [content] if isinstance(content, str) else [b.get("text") for b in _blocks(message, "text")]
+    texts = [block.get("text") for block in _blocks(message) if block.get("type") == "text"]
     if not all(isinstance(text, str) and text.strip() for text in texts):
         yield Fault(index=index, rule="empty", text="a text without a visible character")
 

@@ -22,6 +22,7 @@ from foreword.codecs.openai_chat_decode import (
     decode_messages,
     decode_request,
     decode_response,
+    decode_tools,
     encode_response,
     usage_from,
 )
@@ -65,9 +66,12 @@ class OpenAIChatCodec:
     wire = WIRE
     version = 1
     message_tokens = 3
+    merges = False
+    system_anywhere = True
 
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)
+    decode_tools = staticmethod(decode_tools)
     decode_response = staticmethod(decode_response)
     encode_response = staticmethod(encode_response)
     usage_from = staticmethod(usage_from)
@@ -80,11 +84,10 @@ class OpenAIChatCodec:
         for name in params.keys:
             if name in RESERVED:
                 raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
-        chosen = [(layer, name) for layer in LAYERS for name in params.keys if KEY_LAYERS.get(name) == layer]
-        return [
-            _key("tools", "model", params.model),
-            *(_key(layer, name, params.keys[name]) for layer, name in chosen),
+        found = [
+            _key(KEY_LAYERS[name], name, params.keys[name]) for name in params.keys if name in KEY_LAYERS
         ]
+        return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool as a function; one of another type of this wire is sent as its members stand."""
@@ -148,11 +151,14 @@ class OpenAIChatCodec:
             value["content"] = content(parts, joined=message.role != "user" and not own)
         if calls:
             value["tool_calls"] = [call.value for call in calls]
-        value |= members(message.extra, WIRE, own=own)
+        extra = members(message.extra, WIRE, own=own)
+        value |= extra
         forms = [*parts, *calls]
+        # Some servers of this wire return their reasoning under this name and want it back (DeepSeek).
+        texts = [str(extra.get("reasoning_content") or ""), *(form.text for form in forms)]
         form = Form(
             value=value,
-            text="\n".join(form.text for form in forms if form.text),
+            text="\n".join(text for text in texts if text),
             media_tokens=sum(form.media_tokens for form in forms),
             lost=(*lost, *(word for form in forms for word in form.lost)),
         )

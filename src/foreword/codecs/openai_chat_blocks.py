@@ -8,8 +8,8 @@ from typing import Any, Final
 import msgspec
 
 from foreword.codecs.parts import (
-    IMAGE_TOKENS,
     call_id,
+    image_cost,
     inline_image,
     json_object,
     members,
@@ -19,6 +19,7 @@ from foreword.codecs.parts import (
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
 
 WIRE: Final = "openai-chat"
+IMAGE_FAMILY: Final = "openai"
 ID_LIMIT = 40
 """Longest id of a call (error text `string too long. Expected a string with maximum length 40`, 2025)."""
 NO_OUTPUT = "(no output)"
@@ -52,7 +53,7 @@ def part_form(block: Block, role: str, *, own: bool) -> Form:
             extra = members(block.extra, WIRE, own=own)
             inner = {"url": url, **extra.pop("image_url", {})}
             value = {"type": "image_url", "image_url": inner, **extra}
-            return Form(value=value, text="", media_tokens=IMAGE_TOKENS)
+            return Form(value=value, text="", media_tokens=image_cost(image, IMAGE_FAMILY))
         case Opaque(wire=wire, raw=raw) if wire == WIRE and json_object(raw):
             text, tokens = opaque_reading(block)
             return Form(value=msgspec.json.decode(raw, type=dict[str, Any]), text=text, media_tokens=tokens)

@@ -9,12 +9,29 @@ from foreword.codecs.decoded import Request, Response
 from foreword.codecs.openai_chat_blocks import WIRE, call_form, content, part_form
 from foreword.codecs.parts import inline_image, members
 from foreword.codecs.reading import At, others
-from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
+from foreword.core.block import (
+    Block,
+    Image,
+    Message,
+    Opaque,
+    Role,
+    Text,
+    Thinking,
+    ToolCall,
+    ToolResult,
+    ToolSpec,
+)
 from foreword.core.canonical import compact
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 
-ROLES = frozenset({"system", "developer", "user", "assistant", "tool"})
+ROLES: dict[str, Role] = {
+    "system": "system",
+    "developer": "developer",
+    "user": "user",
+    "assistant": "assistant",
+    "tool": "user",
+}
 _USAGE = (
     "prompt_tokens",
     "completion_tokens",
@@ -60,6 +77,12 @@ def decode_messages(messages: Sequence[Any]) -> list[Message]:
     """
     at = At(WIRE) / "messages"
     return [_message((at / i).mapping(each), at / i) for i, each in enumerate(at.items(messages))]
+
+
+def decode_tools(tools: Sequence[Any]) -> list[ToolSpec]:
+    """Read a list of tools of plain values or SDK objects. Raises: MalformedRequest."""
+    at = At(WIRE) / "tools"
+    return [_tool(tool, at / i) for i, tool in enumerate(at.items(tools))]
 
 
 def decode_response(body: Any) -> Response:
@@ -176,7 +199,7 @@ def _message(found: dict[str, Any], at: At) -> Message:
             content=parts,
             extra=others(found, "role", "tool_call_id", "content"),
         )
-        return Message(role="user", blocks=(result,), wire=WIRE)
+        return Message(role=ROLES[role], blocks=(result,), wire=WIRE)
     blocks: list[Block] = list(parts)
     known = ["role", "content"]
     if role == "assistant":
@@ -188,7 +211,7 @@ def _message(found: dict[str, Any], at: At) -> Message:
         calls = (at / "tool_calls").items(found.get("tool_calls") or ())
         blocks += [_call(call, at / "tool_calls" / i) for i, call in enumerate(calls)]
     extra = others(found, *known)
-    return Message(role=role, blocks=tuple(blocks), wire=WIRE, extra=extra)  # pyright: ignore[reportArgumentType]
+    return Message(role=ROLES[role], blocks=tuple(blocks), wire=WIRE, extra=extra)
 
 
 def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import base64
 import hashlib
 import re
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
 from foreword.core.block import Image, Opaque
+from foreword.core.image import ImageFamily, image_size, image_tokens
 from foreword.errors import InvalidText
 
 IMAGE_TOKENS = 1_500
@@ -21,7 +23,8 @@ DOCUMENT_PAGE = 100_000
 _MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
 _NOT_READ = {"data", "signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "type", "id"}
 _NOT_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
-_DATA_URL = re.compile(r"data:([\w.+/-]{1,100});base64,")
+_IMAGE_HEAD = 1 << 16
+"""Characters of base64 that are enough to find a picture's size, large metadata included."""
 
 
 def members(extra: Mapping[str, Any] | None, wire: str, *, own: bool) -> dict[str, Any]:
@@ -35,8 +38,7 @@ def members(extra: Mapping[str, Any] | None, wire: str, *, own: bool) -> dict[st
     if own:
         return dict(extra)
     named: Any = extra.get(wire)
-    found: dict[str, Any] = dict(named) if isinstance(named, Mapping) else {}
-    return found
+    return dict(cast(Mapping[str, Any], named)) if isinstance(named, Mapping) else {}
 
 
 def call_id(id_: str, limit: int) -> str:
@@ -70,13 +72,27 @@ def utf8(text: str) -> bytes:
 def inline_image(image: Image) -> Image:
     """Return the same picture with a `data:` URL taken apart and a missing media type read from its bytes."""
     data, media_type = image.data, image.media_type
-    if data is None and image.url is not None and (head := _DATA_URL.match(image.url)):
-        data, media_type = image.url[head.end() :], head[1]
+    if data is None and image.url is not None and image.url.startswith("data:"):
+        head, _, data = image.url.removeprefix("data:").partition(",")
+        given, *parameters = head.split(";")
+        if "base64" not in parameters:
+            return image
+        media_type = given or media_type
     if data is None:
         return image
     if media_type is None:
         media_type = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
     return Image(media_type=media_type, data=data, extra=image.extra)
+
+
+def image_cost(image: Image, family: ImageFamily) -> int:
+    """Count a picture in tokens: by its size where its bytes are here and say it, else `IMAGE_TOKENS`."""
+    try:
+        head = base64.b64decode((image.data or "")[:_IMAGE_HEAD] + "==")
+    except ValueError:
+        return IMAGE_TOKENS
+    size = image_size(head)
+    return image_tokens(*size, family) if size else IMAGE_TOKENS
 
 
 def opaque_reading(block: Opaque) -> tuple[str, int]:
@@ -85,19 +101,17 @@ def opaque_reading(block: Opaque) -> tuple[str, int]:
     tokens = 0
     pending: list[Any] = [msgspec.json.decode(block.raw)]
     while pending:
-        match pending.pop():
-            case str(text):
-                texts.append(text)
-            case dict() as value:
-                source: dict[str, Any] = value
-                data = source.get("data")
-                if isinstance(data, str) and "media_type" in source:
-                    tokens += DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
-                pending += [source[key] for key in reversed(source) if key not in _NOT_READ]
-            case list() as value:
-                pending += reversed(value)
-            case _:
-                pass
+        value = pending.pop()
+        if isinstance(value, str):
+            texts.append(value)
+        elif isinstance(value, list):
+            pending += cast(list[Any], value)[::-1]
+        elif isinstance(value, dict):
+            inner = cast(dict[str, Any], value)
+            data = inner.get("data")
+            if isinstance(data, str) and "media_type" in inner:
+                tokens += DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
+            pending += [inner[key] for key in reversed(inner) if key not in _NOT_READ]
     return "\n".join(texts), tokens
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -42,15 +42,13 @@ class At(msgspec.Struct, frozen=True):
             value = dump(mode="json", exclude_unset=True, warnings=False)
         if not isinstance(value, Mapping):
             raise self.fault(f"expected an object, got {_word(value)}")
-        found: dict[str, Any] = {str(key): member for key, member in value.items()}
-        return found
+        return {str(key): member for key, member in cast(Mapping[Any, Any], value).items()}
 
     def items(self, value: Any) -> Sequence[Any]:
         """Return the items of a list."""
         if isinstance(value, str | bytes | Mapping) or not isinstance(value, Sequence):
             raise self.fault(f"expected a list, got {_word(value)}")
-        found: Sequence[Any] = value
-        return found
+        return cast(Sequence[Any], value)
 
     def string(self, members: Mapping[str, Any], name: str) -> str:
         """Return a member that must be a string."""

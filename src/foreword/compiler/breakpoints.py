@@ -27,9 +27,7 @@ def place_breakpoints(compiled: Compiled) -> dict[int, str | None]:
     def markable(index: int) -> int | None:
         while index >= 0:
             unit = compiled.unit(index)
-            if unit.section == "key":
-                return None
-            if unit.markable:
+            if unit.markable and unit.section != "key":
                 return index
             index -= 1
         return None

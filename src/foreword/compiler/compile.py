@@ -13,12 +13,12 @@ from foreword.compiler.breakpoints import place_breakpoints
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.layout import Layout
 from foreword.compiler.policy import Policy
-from foreword.compiler.render import render_head, render_items, to_units
+from foreword.compiler.render import open_with_user, render_head, render_items, to_units
 from foreword.core.event import RequestSent
 from foreword.core.request import Unit
 from foreword.core.target import Target
 from foreword.core.view import Epoch, Sent, View
-from foreword.errors import CompileError
+from foreword.errors import CompileError, EmptyRequest
 
 SentUnits = Mapping[int, Sequence[Unit]]
 
@@ -116,7 +116,8 @@ def compile(
     ``previous``: an earlier result for the same session; it only saves work, never changes a byte.
     ``sent_units``: units as they were encoded when sent, by seq of their ``RequestSent`` (a store keeps them);
     without them they are encoded again and checked against the digests in the log.
-    Raises: CompileError when no epoch has started or a call is open (``propose`` says what to append).
+    Raises: EmptyRequest when nothing was said; CompileError when no epoch has started or a call is open
+    (``propose`` says what to append).
     """
     fold = view.fold
     if not fold.epochs:
@@ -127,6 +128,8 @@ def compile(
     for sent in later:
         _freeze(view, target, layout, sent, previous, sent_units)
     tail = _render(view, target, layout, len(fold.items), before=view.position)
+    if len(layout.units) + len(tail) == 0 or (tail or layout.units)[-1].section != "message":
+        raise EmptyRequest(fold.opened.session if fold.opened is not None else "")
     return Compiled(view, policy, target, layout, tail)
 
 
@@ -180,10 +183,13 @@ def _same(units: Sequence[Unit], digests: Sequence[bytes]) -> bool:
 
 
 def _render(view: View, target: Target, layout: Layout, stop: int, *, before: int) -> list[Unit]:
-    placed = render_head(view, target) if not layout.units else []
+    first = not layout.units
+    placed = render_head(view, target) if first else []
     placed.extend(
         render_items(
             view, target, layout.items, stop, before=before, epoch=layout.epoch
         )
     )
+    if first:
+        open_with_user(placed, target)
     return to_units(placed, target, layout.last) if placed else []

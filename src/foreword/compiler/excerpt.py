@@ -35,7 +35,7 @@ def excerpt_lines(text: str, *, head: int, tail: int) -> Excerpt:
     >>> excerpt_lines("\\n".join(map(str, range(1, 302))), head=5, tail=15).hidden_lines
     281
     """
-    lines = text.splitlines()
+    lines = _lines(text)
     if len(lines) <= head + tail:
         return Excerpt(head=tuple(lines), tail=(), hidden_lines=0, total_lines=len(lines), first_hidden=0)
     return Excerpt(
@@ -52,7 +52,7 @@ def excerpt_tokens(text: str, limit: int, counter: Counter) -> str:
 
     Lines are kept whole unless one is longer than a cap; then its middle is cut, and the cut says so.
     """
-    lines = [_cap(line) for line in text.splitlines()]
+    lines = [_cap(line) for line in _lines(text)]
     counts = counter.count_many(lines)
     head, used = 0, 0
     while head < len(lines) and used + counts[head] + 1 <= limit // 4:
@@ -71,6 +71,12 @@ def excerpt_tokens(text: str, limit: int, counter: Counter) -> str:
         first_hidden=head + 1 if hidden else 0,
     )
     return shown.text
+
+
+def _lines(text: str) -> list[str]:
+    """Split at newlines only, as the reader numbers them; a last line without newline is a line."""
+    lines = text.split("\n")
+    return lines[:-1] if lines[-1] == "" else lines
 
 
 def _cap(line: str) -> str:

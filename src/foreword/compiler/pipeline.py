@@ -10,7 +10,7 @@ from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.compile import Compiled, SentUnits, compile
 from foreword.compiler.passes.externalize import externalize
 from foreword.compiler.passes.reduce import levels, reduce
-from foreword.compiler.passes.repair_pairs import repair_pairs
+from foreword.compiler.passes.repair_pairs import end_with_user, repair_pairs
 from foreword.compiler.policy import Policy
 from foreword.compiler.render import read_tool_name
 from foreword.core.event import Draft, EpochStarted, Why
@@ -51,6 +51,8 @@ def propose(
     compiled = compile(view, policy, target, previous, sent_units)
     if compiled.stale >= 0:
         return Step([epoch_draft(view, target, policy, "upgrade", compiled.counted)], None)
+    if compiled.unit(compiled.size - 1).role == "assistant":
+        return Step([end_with_user(view)], None)
     if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
         return Step([], compiled)
     over = compiled.predicted > budget.limit
@@ -77,7 +79,7 @@ def _epoch_reason(view: View, target: Target) -> Why | None:
         return "permission"
     if (epoch.body.wire, epoch.body.model) != (target.codec.wire, target.params.model):
         return "switch"
-    if fold.tools[0] > epoch.seq or fold.instructions[0] > epoch.seq or epoch.body.reader != target.reader:
+    if max(fold.tools[0], fold.instructions[0]) > epoch.seq or epoch.body.head != target.head_digest:
         return "manual"
     return None
 
@@ -90,6 +92,7 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
         model=target.params.model,
         reader=target.reader,
         read_tool=read_tool_name(view.fold.tools[1]) if target.reader == "tool" else None,
+        head=target.head_digest,
         policy=policy.name,
         tokens_before=tokens,
     )

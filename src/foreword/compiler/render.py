@@ -104,9 +104,6 @@ def render_items(
     fold = view.fold
     shown: set[int] = set()
     items = fold.items
-    if start == 0 and stop > 0 and isinstance(items[0], Interaction):
-        text = frame("note", "The record begins with the assistant's words.")
-        yield from _engine_text(target, text, "envelope", (), "repair_pairs", "the wire wants a user first")
     for index in range(start, stop):
         item = items[index]
         base = index < epoch.items
@@ -122,6 +119,14 @@ def render_items(
                 )
             continue
         yield from _render(view, target, item, before=before, base=base, epoch=epoch)
+
+
+def open_with_user(placed: list[Placed], target: Target) -> None:
+    """Put a note before the first message when it is the assistant's: every wire wants the user's first."""
+    first = next((n for n, item in enumerate(placed) if item.piece.section == "message"), None)
+    if first is not None and placed[first].piece.role == "assistant":
+        text = frame("note", "The record begins with the assistant's words.")
+        placed[first:first] = _engine_text(target, text, "envelope", (), "repair_pairs", "the user comes first")
 
 
 def _render(
@@ -153,10 +158,10 @@ def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> 
     message = item.message
     by = "journal"
     why = "a person's words" if item.person else "said to the model"
-    if message.role in ("system", "developer") and not target.spec.mid_system:
+    if message.role in ("system", "developer") and not target.codec.system_anywhere:
         text = frame("notice", "\n".join(b.text for b in message.blocks if isinstance(b, Text)), role=message.role)
         message = Message(role="user", blocks=(Text(text=text),))
-        why = f"a {item.message.role} message, framed: this model takes none in mid-conversation"
+        why = f"a {item.message.role} message, framed: this wire takes none just anywhere"
     if base:
         by = "base"
         if item.person:
@@ -227,7 +232,7 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
     overhead = target.codec.message_tokens
     for item, count in zip(placed, counts, strict=True):
         piece = item.piece
-        opens = piece.section == "message" and piece.role != role
+        opens = piece.section == "message" and not (target.codec.merges and piece.role == role)
         if piece.section == "message":
             role = piece.role
         units.append(
@@ -238,7 +243,7 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
                 kind=piece.kind,
                 data=piece.data,
                 digest=digest(unit_digest_input(piece)),
-                tokens=count + piece.media_tokens + (overhead if opens or piece.section == "system" else 0),
+                tokens=count + piece.media_tokens + (overhead if opens or (piece.section == "system" and not target.codec.merges) else 0),
                 exact=exact and piece.media_tokens == 0,
                 markable=piece.markable,
                 category=item.category,

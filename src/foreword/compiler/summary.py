@@ -122,7 +122,9 @@ def _said(item: Item) -> str:
 
 
 def _add_calls(item: Interaction, add: Any) -> None:
-    for call, result, seq in zip(item.calls, item.results, item.result_seqs, strict=True):
+    for position, (call, result, seq) in enumerate(zip(item.calls, item.results, item.result_seqs, strict=True)):
+        if position in item.unknown:
+            result = None
         at = seq if seq is not None else item.seq
         arguments = _arguments(call)
         text = "\n".join(block.text for block in result.content if isinstance(block, Text)) if result else ""
@@ -137,7 +139,7 @@ def _add_calls(item: Interaction, add: Any) -> None:
         else:
             result_line = f"; {_clip(text, 160)}" if text.strip() else ""
             add("call", f"{call.name}({_clip(call.arguments, 160)}): {outcome}{result_line}", at)
-        if result is not None and (result.is_error or outcome.startswith("exit code")):
+        if result is not None and (result.is_error or (outcome.startswith("exit code") and outcome != "exit code 0")):
             add("error", f"error, verbatim: {_error_line(text)}", at)
 
 
@@ -145,14 +147,27 @@ def _outcome(result: ToolResult | None, text: str) -> str:
     """Say what the record says: an exit code, an error flag, a plain return, or nothing known."""
     if result is None:
         return "unknown"
-    tail = text[-200:].lower()
-    place = max(tail.rfind("exit code"), text[:60].lower().find("exit code"))
-    if place >= 0:
-        window = tail if tail.rfind("exit code") >= 0 else text[:60].lower()
-        digits = "".join(c for c in window[window.rfind("exit code") + 9 :][:8] if c.isdigit())
-        if digits:
-            return "exit code 0" if int(digits) == 0 and not result.is_error else f"exit code {int(digits)}"
-    return "error" if result.is_error else "returned"
+    code = _exit_code(text)
+    if code is None or (result.is_error and code == 0):
+        return "error" if result.is_error else "returned"
+    return f"exit code {code}"
+
+
+def _exit_code(text: str) -> int | None:
+    """Read ``exit code N`` from the last three lines or the first one; None: it isn't told there."""
+    lines = [line for line in text[-600:].split("\n") if line.strip()][-3:]
+    lines.append(text[:200].split("\n", 1)[0])
+    for line in lines:
+        before, found, after = line.lower().partition("exit code")
+        if found and len(before) < 40:
+            digits = ""
+            for character in after.lstrip(" :="):
+                if character not in "0123456789" or len(digits) > 6:
+                    break
+                digits += character
+            if digits:
+                return int(digits)
+    return None
 
 
 def _arguments(call: ToolCall) -> dict[str, Any]:

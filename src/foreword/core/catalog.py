@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from functools import cache
 from importlib import resources
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal, TypeVar, cast
 
 import msgspec
 
@@ -286,8 +286,11 @@ def _laid_over(base: dict[str, Any], top: dict[str, Any]) -> dict[str, Any]:
     """Lay tables over tables key by key; any other value replaces."""
     merged = dict(base)
     for key, value in top.items():
-        old = merged.get(key)
-        merged[key] = _laid_over(old, value) if isinstance(old, dict) and isinstance(value, dict) else value
+        old: Any = merged.get(key)
+        both = isinstance(old, dict) and isinstance(value, dict)
+        merged[key] = (
+            _laid_over(cast("dict[str, Any]", old), cast("dict[str, Any]", value)) if both else value
+        )
     return merged
 
 

@@ -153,13 +153,17 @@ class Revoked(Struct, frozen=True, kw_only=True, tag="revoked", omit_defaults=Tr
 
 
 class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_defaults=True):
-    """The base is rebuilt here. ``reader`` is the reader named in it; sizes are by the counter."""
+    """The base is rebuilt here. ``reader`` is the reader named in it; sizes are by the counter.
+
+    ``head``: digest of wire, request keys and reader; another one asks for another epoch.
+    """
 
     why: Why
     wire: str
     model: str
     reader: str
     read_tool: str | None = None
+    head: str = ""
     policy: str = ""
     tokens_before: int = 0
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import re
 
-_FORGED = re.compile(r"<(/?foreword)", re.IGNORECASE)
+_FORGED = re.compile(r"<(?=\s*+(?:/\s*+)?foreword)", re.IGNORECASE)
 _UNSAFE = re.compile(r'["<>\n\r]')
 
 
 def escape(text: str) -> str:
     """Return ``text`` with every would-be frame delimiter made plain text; other text is unchanged."""
-    return _FORGED.sub(r"&lt;\1", text)
+    return _FORGED.sub("&lt;", text)
 
 
 def frame(kind: str, text: str, **attributes: str | int) -> str:

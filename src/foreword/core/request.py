@@ -69,9 +69,11 @@ class Unit(Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
-    """Request parameters. ``max_output``: tokens. ``keys``: further members in the wire's own form and order;
+    """Request parameters.
 
-    those that invalidate a layer become key units of that layer, the others stand in the envelope.
+    ``max_output``: tokens; 0 asks Anthropic for none and the Chat wire for no limit. ``keys``: further members
+    in the wire's own form and order; those that invalidate a layer become key units of that layer, the others
+    stand in the envelope.
     """
 
     model: str
@@ -89,6 +91,10 @@ class Codec(Protocol):
 
     wire: str
     version: int
+    system_anywhere: bool
+    """Whether a system message may stand between any two messages."""
+    merges: bool
+    """Whether neighbouring units of one role stand in one message."""
     message_tokens: int
     """Tokens a message costs beyond its text, by the provider's public rule."""
 

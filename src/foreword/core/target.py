@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from msgspec import Struct
 
+from foreword.core.canonical import compact, digest
 from foreword.core.catalog import ModelSpec
 from foreword.core.request import Codec, Params
 from foreword.core.tokens import Counter
@@ -29,6 +30,11 @@ class Target(Struct, frozen=True, kw_only=True):
         """Largest prompt in tokens that leaves the output reserve."""
         room = max(0, self.window - self.reserve_output)
         return room if self.spec.max_input is None else min(room, self.spec.max_input)
+
+    @property
+    def head_digest(self) -> str:
+        """Digest of what stands before tools and messages beside the record: keys, wire, reader."""
+        return digest(compact([self.codec.wire, self.params.keys, self.reader])).hex()
 
     def same_bytes(self, other: Target) -> bool:
         """Whether units made for ``other`` are units for this target too."""

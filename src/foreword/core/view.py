@@ -53,19 +53,23 @@ class Turn:
 class Interaction:
     """An assistant message with its calls and their results, in call order: the atomic piece of history.
 
-    ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open.
+    ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open. ``unknown``: positions
+    that a repair closed, since no result was ever recorded. ``message`` and ``calls`` have unique call ids;
+    ``recorded`` is the message as it came.
     """
 
-    __slots__ = ("calls", "message", "result_seqs", "results", "seq")
+    __slots__ = ("calls", "message", "recorded", "result_seqs", "results", "seq", "unknown")
     person = False
     kept = False
 
-    def __init__(self, seq: int, message: Message, calls: tuple[ToolCall, ...]) -> None:
+    def __init__(self, seq: int, recorded: Message, message: Message) -> None:
         self.seq = seq
+        self.recorded = recorded
         self.message = message
-        self.calls = calls
+        self.calls = calls = tuple(block for block in message.blocks if isinstance(block, ToolCall))
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.result_seqs: list[int | None] = [None] * len(calls)
+        self.unknown: set[int] = set()
 
     @property
     def closed(self) -> bool:
@@ -237,8 +241,7 @@ class Fold:
                     blocks[index] = msgspec.structs.replace(block, id=unique)
                 calls.append(block)
         message = msgspec.structs.replace(body.message, blocks=tuple(blocks))
-        named = tuple(block for block in blocks if isinstance(block, ToolCall))
-        interaction = Interaction(seq, message, named)
+        interaction = Interaction(seq, body.message, message)
         self._add(interaction)
         if calls:
             self._open_by_event[seq] = interaction
@@ -286,6 +289,7 @@ class Fold:
             for waiting in self._open.values():
                 if (interaction, body.call) in waiting:
                     waiting.remove((interaction, body.call))
+            interaction.unknown.add(body.call)
             text = Text(text=body.text)
             self._close(seq, interaction, body.call, ToolResult(call_id=call.id, content=(text,), is_error=True))
         elif body.fault == "orphan_result":

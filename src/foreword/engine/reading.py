@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -81,25 +81,29 @@ def read_page(
     limit: int | None = None,
     tail: int | None = None,
     grep: str | None = None,
+    keep: Callable[[Sequence[str]], Sequence[int]] | None = None,
     characters: int | None = None,
     call: str = "foreword read {ref} --offset {offset}",
 ) -> Page:
     """Read lines of what ``ref`` names.
 
     ``offset``: first line, from 1. ``limit``: at most so many lines, None: all. ``tail``: only the last lines.
-    ``grep``: only lines that hold this literal text. ``characters``: end the page before it grows over this;
+    ``grep``: only lines that hold this literal text; ``keep``: only those whose indexes it returns, in order.
+    ``characters``: end the page before it grows over this;
     one longer line still comes whole. ``call``: form of the call for the next page.
     """
     full, kind, data = find(source, ref)
     text = data.decode("utf-8", "replace")
     lines = _lines(text)
-    numbers = range(len(lines))
-    if grep is not None:
-        numbers = [n for n in numbers if grep in lines[n]]  # type: ignore[assignment]
+    numbers: Sequence[int] = range(len(lines))
+    if keep is not None:
+        numbers = keep(lines)
+    elif grep is not None:
+        numbers = [n for n in numbers if grep in lines[n]]
     if tail is not None:
         start = max(0, len(numbers) - tail)
     else:
-        start = max(0, offset - 1) if grep is None else sum(1 for n in numbers if n < offset - 1)
+        start = sum(1 for n in numbers if n < offset - 1)
     stop = len(numbers) if limit is None else min(len(numbers), start + max(0, limit))
     shown: list[str] = []
     size = 0

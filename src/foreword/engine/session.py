@@ -8,9 +8,11 @@ since the same log compiles to the same request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, cast
 
-from foreword.codecs.decoded import Response
+import msgspec
+
+from foreword.codecs.decoded import Response, WireCodec
 from foreword.compiler.compile import Compiled
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
@@ -26,7 +28,6 @@ from foreword.core.event import (
     Pinned,
     RequestSent,
     Revoked,
-    Rewritten,
     Said,
     SessionOpened,
     ToolReturned,
@@ -41,10 +42,16 @@ from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
 from foreword.engine.reading import Page, read_page, run_read_tool
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
-from foreword.errors import AppendConflict, CompileError, UnknownEvent
+from foreword.errors import AppendConflict, CompileError, NotErasable, UnknownEvent
 from foreword.store.store import Store
 
 _RETRIES = 50
+
+ERASABLE = frozenset(
+    ("said", "answered", "tool_returned", "rewritten", "noticed", "pinned", "revoked", "instructions_set",
+     "tools_set", "repaired", "foreign_noted")
+)  # fmt: skip
+"""Kinds of events that hold content. The others are the log's structure."""
 
 
 class Session:
@@ -167,7 +174,7 @@ class Session:
         ``response``: the wire's JSON, bytes, or the official SDK's object.
         Raises: MalformedResponse.
         """
-        decoded = response if isinstance(response, Response) else self._target().codec.decode_response(response)  # type: ignore[attr-defined]
+        decoded = response if isinstance(response, Response) else self.codec.decode_response(response)
         return self.answered(
             decoded.message,
             model=decoded.model,
@@ -228,7 +235,7 @@ class Session:
     def compile(self) -> Compiled:
         """Return the next request, after appending the repairs and rewrites it needs.
 
-        Raises: OverBudget (nothing is appended then); CompileError without a target.
+        Raises: OverBudget (no rewrite is appended then); EmptyRequest; CompileError without a target.
         """
         target = self._target()
         last = self._compiled
@@ -308,39 +315,63 @@ class Session:
         return run_read_tool(self, arguments)
 
     def erase(self, targets: Iterable[int], reason: str) -> tuple[int, ...]:
-        """Erase the payloads of events and of all that was derived from them; return all seqs erased.
+        """Erase the payloads of events and of all that was derived from them, in this session, in those that it
 
-        Raises: UnknownEvent.
+        was forked from and in every fork that shares them. Return the seqs erased here.
+        Raises: UnknownEvent; NotErasable for an event without content.
         """
         wanted = set(targets)
         for seq in wanted:
-            self._event(seq)
+            event = self._event(seq)
+            if event.kind not in ERASABLE:
+                raise NotErasable(self.id, seq, event.kind)
         self.flush()
-        for event in self.events:  # causes point backwards, so one pass finds all that derives
-            if isinstance(event.body, Rewritten) and wanted.intersection(event.causes):
-                wanted.add(event.seq)
-            elif event.trust == "engine" and wanted.intersection(event.causes) and event.kind == "noticed":
-                wanted.add(event.seq)
-        answers: list[tuple[int, int, int]] = []
-        for item in self.view.fold.items:
-            if isinstance(item, Interaction):
-                answers += [
-                    (seq, item.seq, position) for position, seq in enumerate(item.result_seqs) if seq in wanted
-                ]
-        targets_sorted = tuple(sorted(wanted))
-        body = Erased(targets=targets_sorted, reason=reason, answers=tuple(answers))
-        event = self._seal([Draft(body=body)])[0]
-        if self.store is not None:
-            self.store.erase(self.id, targets_sorted, event)
-        self.view = self.view.extend([event])
+        parent = self.view.fold.opened.parent if self.view.fold.opened is not None else None
+        shared = {seq for seq in wanted if parent is not None and seq <= parent[1]}
+        if shared and self.store is not None and parent is not None:
+            self._relative(parent[0]).erase(shared, reason)
+            self.reload()
+            return tuple(sorted(set(self.view.fold.erased) | set(self._erase(wanted - shared, reason))))
+        return self._erase(wanted, reason)
+
+    def _erase(self, wanted: set[int], reason: str) -> tuple[int, ...]:
+        """Erase here and then in the forks."""
+        wanted = wanted | _derived(self.events, wanted)
+        if not wanted:
+            return ()
+        body = Erased(targets=tuple(sorted(wanted)), reason=reason, answers=_answers(self.view, wanted))
+        for _ in range(_RETRIES):
+            event = self._seal([Draft(body=body)])[0]
+            if self.store is None:
+                self.view = self.view.extend([event])
+                break
+            try:
+                self.store.erase(self.id, body.targets, event)
+            except AppendConflict:
+                self.reload()
+                continue
+            for row in self.store.sessions():
+                if row.parent is not None and row.parent[0] == self.id and min(wanted) <= row.parent[1]:
+                    inherited = {seq for seq in wanted if seq <= row.parent[1]}
+                    self._relative(row.id)._erase(inherited, reason)
+            self.reload()
+            break
         self._compiled = None
         self._sent_units = None
-        return targets_sorted
+        return body.targets
+
+    def _relative(self, name: str) -> Session:
+        return Session.open(
+            self.store, name, target=self.target, policy=self.policy, clock=self._clock, nonces=self._nonces
+        )
 
     def flush(self) -> None:
-        """Write what waits for the next fact."""
+        """Write what waits for the next fact; drop it when another writer was first, which loses nothing."""
         if self._pending:
-            self._write([])
+            try:
+                self._write([])
+            except AppendConflict:
+                self.reload()
 
     def reload(self) -> None:
         """Read the log again, dropping what was not yet written."""
@@ -352,6 +383,11 @@ class Session:
         self._compiled = None
 
     # -- inside --------------------------------------------------------------------------------------------
+
+    @property
+    def codec(self) -> WireCodec:
+        """The codec of the session's wire."""
+        return cast(WireCodec, self._target().codec)
 
     def _target(self) -> Target:
         if self.target is None:
@@ -410,6 +446,7 @@ class Session:
                 self.reload()
                 if not facts:
                     raise
+                drafts = [_unlinked(draft) for draft in drafts]
                 continue
             self.view = self.view.extend(events)
             return self.view.position - 1
@@ -419,3 +456,29 @@ class Session:
         if self.store is not None:
             self.store.append(name or self.id, [*self._pending, *events], units=self._pending_units)
         self._pending, self._pending_units = [], {}
+
+
+def _unlinked(draft: Draft) -> Draft:
+    """Take the link to a request away from a response: after a conflict its request was never written."""
+    if isinstance(draft.body, Answered) and draft.body.request is not None:
+        return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=None))
+    return draft
+
+
+def _derived(events: Sequence[Event], wanted: set[int]) -> set[int]:
+    """All that the engine made from these events. Causes point backwards, so one pass finds it."""
+    gone = set(wanted)
+    for event in events:
+        if event.trust == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
+            gone.add(event.seq)
+    return {seq for seq in gone - wanted if events[seq].body is not None}
+
+
+def _answers(view: View, wanted: set[int]) -> tuple[tuple[int, int, int], ...]:
+    return tuple(
+        (seq, item.seq, position)
+        for item in view.fold.items
+        if isinstance(item, Interaction)
+        for position, seq in enumerate(item.result_seqs)
+        if seq in wanted
+    )

@@ -1,8 +1,11 @@
-"""sync: a caller's own message list against the log, piece by piece.
+"""sync: a caller's own message list against the log.
 
 Clients resend what they hold, not what they were given: SDK defaults added, null members, keys in another order,
 cache marks moved, reasoning dropped, old results shortened. Those match. Anything else that differs is an edit,
 and an edit is a fork: the past is never changed and never silently extended.
+
+Both sides are folded by the same rules (pairing, order of results), so what is compared is what they mean, not
+how they were listed.
 """
 
 from __future__ import annotations
@@ -14,18 +17,24 @@ import msgspec
 from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
-from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
+from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import canonical
-from foreword.core.event import Answered, Draft, Event, Said, ToolReturned
-from foreword.core.view import Interaction
+from foreword.core.event import GENESIS, Answered, Draft, Event, Said, ToolReturned, seal
+from foreword.core.view import Fold, Interaction, Turn
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
 
+_NOTE = 200
+"""Characters that a caller's own note about a cut may have."""
+
 
 class Synced(Struct, frozen=True, kw_only=True):
-    """What ``sync`` did. ``appended``: events added from the list. ``forked_at``: last event shared with the log
-    before, None: no fork. ``shortened``: calls whose results the caller cut; the log keeps the whole ones."""
+    """What ``sync`` did, and the request to send.
+
+    ``appended``: events added from the list. ``forked_at``: last event shared with the log as it was, None: no
+    fork. ``shortened``: ids of calls whose results the caller cut; the log keeps the whole ones.
+    """
 
     request: Compiled
     appended: int
@@ -38,59 +47,59 @@ class Synced(Struct, frozen=True, kw_only=True):
         return msgspec.json.decode(self.request.body)
 
 
-class _Piece(Struct, frozen=True, kw_only=True):
-    """What is compared of one block. ``source``: event seq of the log, or index into the caller's list."""
+class Compared(Struct, kw_only=True):
+    """``known``: given facts that the log holds, by index. ``differs``: first event of the log that the list
 
-    key: bytes
-    source: int
-    call: str | None = None
-    text: str = ""
+    contradicts or lacks, None: it only adds. ``shortened``: ids of calls whose results the caller cut.
+    """
+
+    known: set[int]
+    differs: int | None
+    shortened: list[str]
 
 
 def synchronise(
     session: Session, messages: Sequence[Any], *, system: Any = None, tools: Sequence[Any] | None = None
 ) -> Synced:
     """See ``Session.sync``."""
-    codec = session._target().codec  # noqa: SLF001 - the session hands itself over
-    listed: list[Message] = codec.decode_messages(messages)  # type: ignore[attr-defined]
-    leading = _leading_system(listed)
+    codec = session.codec
+    listed = codec.decode_messages(messages)
+    leading = 0
+    while leading < len(listed) and listed[leading].role in ("system", "developer"):
+        leading += 1
+    drafts = [draft for message in listed[leading:] for draft in _drafts(message)]
+    given = _fold(drafts)
+    compared = compare(_caller_facts(session), given)
+    forked_at: int | None = None
+    if compared.differs is not None:
+        forked_at = compared.differs - 1
+        shortened = compared.shortened
+        session.become(session.fork(forked_at))
+        compared = compare(_caller_facts(session), given)
+        compared.shortened = shortened
     if system is not None or leading:
-        texts = _system_texts(system) + [text for message in leading for text in _texts(message)]
+        texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
         session.instruct(*texts)
     if tools is not None:
-        session.offer(_declared(session, codec, tools))
-    listed = listed[len(leading) :]
-    recorded = list(_recorded(session))
-    given = list(_given(listed))
-    common, shortened = _common(recorded, given)
-    forked_at: int | None = None
-    start = common
-    if common < len(recorded):
-        first = recorded[common].source
-        while start and recorded[start - 1].source == first:
-            start -= 1
-        forked_at = _before(session, first)
-        session.become(session.fork(forked_at))
-    if start < len(given):
-        first_new = given[start].source
-        known = [piece for piece in given[:start] if piece.source == first_new]
-        drafts = list(_drafts(listed[first_new:], skip=len(known), request=session.unanswered))
-        session.append(*drafts)
-        appended = len(drafts)
-    else:
-        appended = 0
+        session.offer(_declared(session, codec.decode_tools(tools)))
+    added = [draft for index, draft in enumerate(drafts) if index not in compared.known]
+    if added:
+        session.append(*_linked(added, session.unanswered))
     return Synced(
-        request=session.compile(), appended=appended, forked_at=forked_at, shortened=tuple(shortened)
+        request=session.compile(),
+        appended=len(added),
+        forked_at=forked_at,
+        shortened=tuple(compared.shortened),
     )
 
 
-def _leading_system(listed: Sequence[Message]) -> list[Message]:
-    leading: list[Message] = []
-    for message in listed:
-        if message.role not in ("system", "developer"):
-            break
-        leading.append(message)
-    return leading
+def _linked(drafts: Sequence[Draft], request: int | None) -> Iterator[Draft]:
+    """Say of the first assistant message which request of ours it answers, if one waits for an answer."""
+    for draft in drafts:
+        if isinstance(draft.body, Answered) and request is not None:
+            draft = msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
+            request = None
+        yield draft
 
 
 def _texts(message: Message) -> list[str]:
@@ -105,87 +114,150 @@ def _system_texts(system: Any) -> list[str]:
     return [str(block["text"] if isinstance(block, dict) else block.text) for block in system]
 
 
-def _declared(session: Session, codec: Any, tools: Sequence[Any]) -> tuple[ToolSpec, ...]:
-    """Decode tools; where the same tool stands already, the recorded form (and its key order) is kept."""
-    given = codec.decode_tools(tools)
+def _declared(session: Session, given: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
+    """Keep the recorded form, and its key order, of every tool that stands already."""
     recorded = {tool.name: tool for tool in session.view.fold.tools[1]}
-    kept = tuple(
-        recorded[tool.name] if tool.name in recorded and _same_tool(recorded[tool.name], tool) else tool
+    return tuple(
+        known
+        if (known := recorded.get(tool.name)) is not None and _members(known) == _members(tool)
+        else tool
         for tool in given
     )
-    return kept
 
 
-def _same_tool(one: ToolSpec, other: ToolSpec) -> bool:
-    return canonical(msgspec.to_builtins(one)) == canonical(msgspec.to_builtins(other))
+def _members(tool: ToolSpec) -> bytes:
+    return canonical(msgspec.to_builtins(tool))
 
 
-def _recorded(session: Session) -> Iterator[_Piece]:
-    """Yield what the caller is expected to hold, in the order in which it would list it."""
-    fold = session.view.fold
-    for item in fold.items:
-        body = fold.events[item.seq].body
-        if isinstance(body, Said):
-            yield from _pieces(body.message, item.seq)
-        elif isinstance(body, Answered) and isinstance(item, Interaction):
-            yield from _pieces(body.message, item.seq)
-            returned = sorted(seq for seq in item.result_seqs if seq is not None)
-            yield from _sorted_results(
-                _piece_of_result(event.result, seq)
-                for seq in returned
-                if isinstance(event := fold.events[seq].body, ToolReturned)
-            )
-
-
-def _given(listed: Sequence[Message]) -> Iterator[_Piece]:
-    """Yield the caller's pieces; a run of results is ordered by call id, since callers order them freely."""
-    waiting: list[_Piece] = []
-    for index, message in enumerate(listed):
-        for piece in _pieces(message, index):
-            if piece.call is not None:
-                waiting.append(piece)
-                continue
-            yield from _sorted_results(waiting)
-            waiting = []
-            yield piece
-    yield from _sorted_results(waiting)
-
-
-def _sorted_results(pieces: Any) -> Iterator[_Piece]:
-    yield from sorted(pieces, key=lambda piece: str(piece.call))
-
-
-def _pieces(message: Message, source: int) -> Iterator[_Piece]:
-    role = "system" if message.role == "developer" else message.role
+def _drafts(message: Message) -> Iterator[Draft]:
+    """Yield the facts in one listed message: its results first, as every wire renders them, then the rest."""
     for block in message.blocks:
-        match block:
-            case Thinking():
-                continue
-            case Text():
-                if block.text.strip():
-                    yield _Piece(key=canonical([role, "text", block.text]), source=source, text=block.text)
-            case ToolCall():
-                key = canonical([role, "call", block.id, block.name, _value(block.arguments)])
-                yield _Piece(key=key, source=source)
-            case ToolResult():
-                yield _piece_of_result(block, source)
-            case Image() | Opaque():
-                yield _Piece(key=canonical([role, _plain(block)]), source=source)
+        if isinstance(block, ToolResult):
+            yield Draft(body=ToolReturned(result=block), trust="tool", actor="tool", origin="sync")
+    plain = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
+    if not any(_counts(block) for block in plain):
+        return
+    rest = msgspec.structs.replace(message, blocks=plain)
+    if message.role == "assistant":
+        yield Draft(body=Answered(message=rest), trust="model", actor="model", origin="sync")
+    else:
+        person = message.role == "user"
+        trust = "person" if person else "operator"
+        yield Draft(body=Said(message=rest, person=person), trust=trust, actor="user", origin="sync")
 
 
-def _piece_of_result(result: ToolResult, source: int) -> _Piece:
-    blocks = [_plain(block) for block in result.content if not (isinstance(block, Text) and not block.text)]
-    text = "\n".join(block.text for block in result.content if isinstance(block, Text))
-    key = canonical(["result", result.call_id, blocks])
-    return _Piece(key=key, source=source, call=result.call_id, text=text)
+def _fold(drafts: Sequence[Draft]) -> Fold:
+    """Fold facts that are in no log; the seq of each is its index."""
+    return Fold(
+        seal(draft, seq=index, at=0, tenant="", previous=GENESIS, nonce=b"") for index, draft in enumerate(drafts)
+    )
 
 
-def _plain(block: Block) -> Any:
-    """The block's members without those that carry nothing: nulls, empty collections and extras."""
-    value = msgspec.to_builtins(block)
-    if isinstance(block, Opaque):
-        return [value["form"], _value(block.raw)]
-    return {name: member for name, member in value.items() if name != "extra" and member not in (None, [], {})}
+def _caller_facts(session: Session) -> Fold:
+    """Fold what a caller's list can hold, without the engine's own repairs; seqs are those of the log."""
+    return Fold(event for event in session.events if _is_fact(event))
+
+
+def _is_fact(event: Event) -> bool:
+    return event.kind in ("said", "answered", "tool_returned")
+
+
+def compare(recorded: Fold, given: Fold) -> Compared:
+    """Match item by item, result by result."""
+    compared = Compared(known=set(), differs=None, shortened=[])
+    old = [item for item in recorded.items if _keys(item)]
+    new = [item for item in given.items if _keys(item)]
+    _compare_orphans(recorded, given, compared)
+    for position, item in enumerate(old):
+        other = new[position] if position < len(new) else None
+        if other is None or _keys(item) != _keys(other):
+            _contradict(compared, item.seq)
+            break
+        compared.known.add(other.seq)
+        if isinstance(item, Interaction) and isinstance(other, Interaction):
+            _compare_results(item, other, compared)
+    return compared
+
+
+def _contradict(compared: Compared, seq: int) -> None:
+    compared.differs = seq if compared.differs is None else min(compared.differs, seq)
+
+
+def _compare_results(item: Interaction, other: Interaction, compared: Compared) -> None:
+    for position, result in enumerate(item.results):
+        seq, place = item.result_seqs[position], other.result_seqs[position]
+        if result is None or seq is None:
+            continue
+        twin = other.results[position]
+        if twin is None or place is None:
+            _contradict(compared, seq)
+        elif _result_key(result) == _result_key(twin):
+            compared.known.add(place)
+        elif result.is_error == twin.is_error and is_shortened(_result_text(result), _result_text(twin)):
+            compared.known.add(place)
+            compared.shortened.append(result.call_id)
+        else:
+            _contradict(compared, seq)
+
+
+def _compare_orphans(recorded: Fold, given: Fold, compared: Compared) -> None:
+    """Results without a call: those recorded must come first among those given, in order."""
+    for position, seq in enumerate(recorded.orphans):
+        place = given.orphans[position] if position < len(given.orphans) else None
+        if place is None or _body_key(recorded, seq) != _body_key(given, place):
+            _contradict(compared, seq)
+            return
+        compared.known.add(place)
+
+
+def _body_key(fold: Fold, seq: int) -> bytes:
+    event = next(event for event in fold.events if event.seq == seq)
+    if not isinstance(event.body, ToolReturned):
+        return b""
+    return event.body.result.call_id.encode() + _result_key(event.body.result)
+
+
+def _keys(item: Any) -> bytes:
+    """What an item is compared by; empty for one that shows nothing."""
+    if not isinstance(item, Turn | Interaction):
+        return b""
+    message = item.recorded if isinstance(item, Interaction) else item.message
+    role = "system" if message.role == "developer" else message.role
+    keys = [_block_key(block) for block in message.blocks if _counts(block)]
+    return canonical([role, keys]) if keys else b""
+
+
+def _counts(block: Block) -> bool:
+    """Reasoning may be dropped by its holder, and blank text is never sent."""
+    return not isinstance(block, Thinking) and not (isinstance(block, Text) and not block.text.strip())
+
+
+def _block_key(block: Block) -> Any:
+    match block:
+        case Text():
+            return ["text", block.text]
+        case ToolCall():
+            return ["call", block.id, block.name, _value(block.arguments)]
+        case Opaque():
+            return [block.form, _bare(_value(block.raw))]
+        case _:
+            return _bare({name: value for name, value in msgspec.to_builtins(block).items() if name != "extra"})
+
+
+def _result_key(result: ToolResult) -> bytes:
+    blocks = [_block_key(block) for block in result.content if _counts(block)]
+    return canonical([result.is_error, blocks])
+
+
+def _result_text(result: ToolResult) -> str:
+    return "\n".join(block.text for block in result.content if isinstance(block, Text))
+
+
+def _bare(value: Any) -> Any:
+    """Drop members that carry nothing, at every depth: SDKs add them as defaults."""
+    if isinstance(value, dict):
+        return {name: _bare(member) for name, member in value.items() if member not in (None, [], {})}
+    return [_bare(member) for member in value] if isinstance(value, list) else value
 
 
 def _value(text: str) -> Any:
@@ -193,18 +265,6 @@ def _value(text: str) -> Any:
         return msgspec.json.decode(text.encode())
     except (msgspec.DecodeError, UnicodeEncodeError):
         return text
-
-
-def _common(recorded: Sequence[_Piece], given: Sequence[_Piece]) -> tuple[int, list[str]]:
-    """Return how many leading pieces agree, and the calls whose results the caller had shortened."""
-    shortened: list[str] = []
-    for index, (one, other) in enumerate(zip(recorded, given, strict=False)):
-        if one.key == other.key:
-            continue
-        if one.call is None or one.call != other.call or not is_shortened(one.text, other.text):
-            return index, shortened
-        shortened.append(one.call)
-    return min(len(recorded), len(given)), shortened
 
 
 def is_shortened(whole: str, short: str) -> bool:
@@ -219,12 +279,12 @@ def is_shortened(whole: str, short: str) -> bool:
     if len(short) >= len(whole):
         return False
     bare = short.strip()
-    if not bare or (len(bare) <= 200 and bare[0] in "[<(" and bare[-1] in "])>"):
+    if not bare or (len(bare) <= _NOTE and bare[0] in "[<(" and bare[-1] in "])>"):
         return True
     head = _shared(whole, short)
     tail = _shared(whole[head:][::-1], short[head:][::-1])
     note = len(short) - head - tail
-    return note <= 200 and head + tail >= note and (head + tail) * 2 >= len(short)
+    return note <= _NOTE and head + tail >= note
 
 
 def _shared(one: str, other: str) -> int:
@@ -237,37 +297,3 @@ def _shared(one: str, other: str) -> int:
         else:
             high = middle - 1
     return low
-
-
-def _before(session: Session, seq: int) -> int:
-    """Return the last event before ``seq`` that a fork may share: what only prepared that event stays behind."""
-    return max(0, seq - 1)
-
-
-def _drafts(listed: Sequence[Message], *, skip: int, request: int | None) -> Iterator[Draft]:
-    """Yield the facts of new messages. ``skip``: comparable pieces of the first one that are recorded already.
-
-    ``request``: the request that the first assistant message answers, None: none of ours.
-    """
-    for message in listed:
-        plain: list[Block] = []
-        for block in message.blocks:
-            counts = not isinstance(block, Thinking) and not (isinstance(block, Text) and not block.text.strip())
-            if skip and counts:
-                skip -= 1
-                continue
-            if isinstance(block, ToolResult):
-                yield Draft(body=ToolReturned(result=block), trust="tool", actor="tool", origin="sync")
-            else:
-                plain.append(block)
-        if not plain:
-            continue
-        rest = msgspec.structs.replace(message, blocks=tuple(plain))
-        if message.role == "assistant":
-            yield Draft(body=Answered(message=rest, request=request), trust="model", actor="model", origin="sync")
-            request = None
-        else:
-            person = message.role == "user"
-            trust = "person" if person else "operator"
-            yield Draft(body=Said(message=rest, person=person), trust=trust, actor="user", origin="sync")
-

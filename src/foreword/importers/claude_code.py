@@ -14,7 +14,7 @@ from foreword.errors import ImportFailed
 from foreword.importers.claude_drafts import Writer
 from foreword.importers.claude_records import Record, record_of
 from foreword.importers.claude_tree import History, history_of
-from foreword.importers.imported import Flaw, Imported, session_id
+from foreword.importers.imported import Flaw, Imported, plain, session_id
 from foreword.importers.inferred import stubs_flaw, tool_stubs, underreported, unseen_prefix
 from foreword.importers.source import DETECT, Row, Source
 
@@ -156,7 +156,7 @@ def _label(data: dict[str, Any]) -> str:
     """Name the type of a record, with its subtype, for a person to read."""
     attachment = data.get("attachment")
     inner = attachment.get("type") if isinstance(attachment, dict) else data.get("subtype")
-    parts = [str(part)[:60] for part in (data.get("type"), inner) if isinstance(part, str)]
+    parts = [plain(part) for part in (data.get("type"), inner) if isinstance(part, str)]
     return "/".join(parts) or "unknown"
 
 

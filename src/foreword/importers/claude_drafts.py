@@ -15,6 +15,7 @@ from foreword.importers.imported import Flaw
 
 FORMAT = "claude-code"
 WIRE = "anthropic"
+REASONING = ("thinking", "redacted_thinking")
 
 
 class Writer:
@@ -37,17 +38,30 @@ class Writer:
         for record in history.kept:
             if record.kind == "answer":
                 calls.setdefault(record.call, []).append(record)
+        self._hold_back_unfinished(calls, history.kept)
         placed: list[tuple[int, list[Draft]]] = []
         for record in history.kept:
             if record.kind != "answer":
                 placed.append((record.line, list(self._drafts_of(record))))
-            elif calls[record.call][0] is record:
+            elif record.call in calls and calls[record.call][0] is record:
                 placed.append((record.line, list(self._answer(calls[record.call]))))
         said = any(not isinstance(draft.body, ForeignNoted) for _, drafts in placed for draft in drafts)
         for branch in history.branches:
             placed.append((branch[0].line, [self._branch(branch)]))
         placed.sort(key=lambda pair: pair[0])
         return [draft for _, drafts in placed for draft in drafts] if said else []
+
+    def _hold_back_unfinished(
+        self, calls: dict[tuple[str, str], list[Record]], kept: Sequence[Record]
+    ) -> None:
+        """Take out a last answer of reasoning alone: the file was read while it was written."""
+        records = calls.get(kept[-1].call, []) if kept and kept[-1].kind == "answer" else []
+        blocks = [block for record in records for block in record.message["content"]]
+        reasoning = [block for block in blocks if isinstance(block, dict) and block.get("type") in REASONING]
+        if reasoning and len(reasoning) == len(blocks) and not records[-1].message.get("stop_reason"):
+            del calls[records[0].call]
+            text = "the last answer holds reasoning only so far; it is read when the file has grown"
+            self.flaws.append(Flaw(code="unfinished_answer", where=records[0].where, text=text))
 
     def _drafts_of(self, record: Record) -> Iterator[Draft]:
         match record.kind:

@@ -58,6 +58,11 @@ def session_id(*parts: object) -> str:
     """
     text = "-".join(str(part) for part in parts)
     safe = re.sub(r"[^A-Za-z0-9._-]", "_", text).lstrip(".")[:100]
-    if safe == text:
+    if safe and safe == text:
         return text
     return f"{safe}-{hashlib.sha256(text.encode('utf-8', 'replace')).hexdigest()[:8]}".lstrip("-")
+
+
+def plain(name: object) -> str:
+    """Return a name out of a file as it may stand in a message: short, on one line, no control characters."""
+    return "".join(char if char.isprintable() else "?" for char in str(name)[:60])

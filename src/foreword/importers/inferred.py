@@ -66,12 +66,14 @@ def unseen_prefix(drafts: Sequence[Draft]) -> UnseenPrefix | None:
 
 def underreported(drafts: Iterable[Draft], where: str) -> Flaw | None:
     """Compare the output that was recorded with the answers themselves; None: they agree."""
-    recorded = written = 0
+    recorded = 0
+    by_model: dict[str | None, list[Draft]] = {}
     for draft in drafts:
         body = draft.body
         if isinstance(body, Answered) and body.usage and body.usage.output is not None:
             recorded += body.usage.output
-            written += math.ceil(tokens_of([draft]) * token_factor(body.model))
+            by_model.setdefault(body.model, []).append(draft)
+    written = sum(math.ceil(tokens_of(group) * token_factor(model)) for model, group in by_model.items())
     if recorded >= written * LOW_OUTPUT:
         return None
     text = f"{recorded:,} output tokens are recorded for answers of about {written:,}; count the text instead"
@@ -88,8 +90,7 @@ def token_factor(model: str | None) -> float:
 
 def tokens_of(drafts: Iterable[Draft]) -> int:
     """Count the text that drafts hold, by the counter (not in the provider's tokens)."""
-    count = counter().count
-    return sum(count(text) for draft in drafts for text in _texts(_blocks(draft)))
+    return sum(counter().count_many([text for draft in drafts for text in _texts(_blocks(draft))]))
 
 
 def _blocks(draft: Draft) -> tuple[Block, ...]:

@@ -37,7 +37,7 @@ from foreword.importers.decode import (
     raw_of,
 )
 from foreword.importers.detect import messages_of, shape_of
-from foreword.importers.imported import Flaw, Imported, session_id
+from foreword.importers.imported import Flaw, Imported, plain, session_id
 from foreword.importers.inferred import stubs_flaw, tool_stubs, unseen_prefix
 from foreword.importers.source import DETECT, Row, Source
 
@@ -110,7 +110,7 @@ class Conversation:
         lead += [draft for draft in setting if not _is_instruction(draft)]
         drafts = [draft for draft in drafts if not _is_instruction(draft)]
         for name, count in sorted(self.left_out.items()):
-            text = f"member {name[:60]} of {count} messages is not part of what is sent and was left out"
+            text = f"member {plain(name)} of {count} messages is not part of what is sent and was left out"
             self.flaws.append(Flaw(code="left_out", where=self._place(), text=text))
         said = any(not isinstance(draft.body, ForeignNoted) for draft in drafts)
         return Imported(

@@ -28,8 +28,12 @@ def read(path: str, *, format: str | None = None, data: bytes | None = None) -> 
         raise ImportFailed(path, f"unknown format {format!r}", f"formats are {', '.join(FORMATS)}")
     if path == "-" and data is None:
         raise ImportFailed(path, "no bytes of stdin given", "pass them as `data`")
-    source = Source(path, data)
-    rows = source.rows()
-    sample = list(islice(rows, SAMPLE))
-    module, _, name = FORMATS[format or format_of(path, sample)].partition(":")
-    return getattr(import_module(module), name)(chain(sample, rows), source)
+    with Source(path, data) as source:
+        rows = source.rows()
+        sample = list(islice(rows, SAMPLE))
+        module, _, name = FORMATS[format or format_of(path, sample)].partition(":")
+        try:
+            return getattr(import_module(module), name)(chain(sample, rows), source)
+        except RecursionError:
+            fault = "a value is nested nearly too deeply to be read, and too deeply to be handled"
+            raise ImportFailed(path, fault, "take out the record that holds it") from None

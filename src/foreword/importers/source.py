@@ -9,8 +9,9 @@ import io
 import sys
 import zlib
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 from msgspec import Struct
 
@@ -48,9 +49,10 @@ class Row(Struct, frozen=True):
 
 
 class Source:
-    """An open file: its `name` (base name), its `stem` without known endings, its rows and their flaws.
+    """An open file, to be used in a `with`.
 
-    `flaws` is complete once `rows` is exhausted.
+    `name` is its base name, `stem` the same without known endings. `flaws` is complete once `rows` is
+    exhausted.
     """
 
     def __init__(self, path: str, data: bytes | None = None) -> None:
@@ -60,10 +62,21 @@ class Source:
         self.stem = _stem(self.name)
         self.flaws: list[Flaw] = []
         self._bad = 0
+        self._open = ExitStack()
         try:
-            self._stream = _unpacked(io.BufferedReader(io.FileIO(path) if data is None else io.BytesIO(data)))
-        except OSError as error:
-            raise ImportFailed(path, error.strerror or "can't be opened", "name a readable file") from error
+            raw = io.BufferedReader(io.FileIO(path) if data is None else io.BytesIO(data))
+            self._open.callback(raw.close)
+            self._stream = self._open.enter_context(_unpacked(raw))
+        except (OSError, ValueError) as error:  # ValueError: a zero byte in the name
+            self._open.close()
+            fault = getattr(error, "strerror", None) or "can't be opened"
+            raise ImportFailed(path, fault, "name a readable file") from error
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._open.close()
 
     def rows(self) -> Iterator[Row]:
         """Yield every value: the lines of JSONL, the items of an array, or the one document.
@@ -71,28 +84,27 @@ class Source:
         Lines that are not JSON are skipped and named in `flaws`. Raises ImportFailed for a file that is
         empty, binary or not JSON at all, and for one that can't be unpacked.
         """
-        with self._stream:
-            lines = self._lines()
-            number, first = next(lines, (0, b""))
-            if not first:
-                raise ImportFailed(self.path, "the file is empty", "nothing to import")
-            if b"\0" in first[:4096]:
-                raise ImportFailed(self.path, "binary data, not JSON", DETECT)
-            try:
-                value, mended = parse(first)
-            except NotJson:
-                yield from self._document_or_lines(number, first, lines)
-                return
-            if isinstance(value, dict):
-                yield self._row(number, value, mended)
-                yield from self._jsonl(lines)
-            elif isinstance(value, list):
-                if (extra := next(lines, None)) is not None:
-                    fault = f"line {extra[0]}: more data after the array that ends in line {number}"
-                    raise ImportFailed(self.path, fault, "split the file")
-                yield from self._items(value, mended)
-            else:
-                raise ImportFailed(self.path, f"line {number}: JSON, but no object or list", DETECT)
+        lines = self._lines()
+        number, first = next(lines, (0, b""))
+        if not first:
+            raise ImportFailed(self.path, "the file is empty", "nothing to import")
+        if b"\0" in first[:4096]:
+            raise ImportFailed(self.path, "binary data, not JSON", DETECT)
+        try:
+            value, mended = parse(first)
+        except NotJson:
+            yield from self._document_or_lines(number, first, lines)
+            return
+        if isinstance(value, dict):
+            yield self._row(number, value, mended)
+            yield from self._jsonl(lines)
+        elif isinstance(value, list):
+            if (extra := next(lines, None)) is not None:
+                fault = f"line {extra[0]}: more data after the array that ends in line {number}"
+                raise ImportFailed(self.path, fault, "split the file")
+            yield from self._items(value, mended)
+        else:
+            raise ImportFailed(self.path, f"line {number}: JSON, but no object or list", DETECT)
 
     def _document_or_lines(
         self, number: int, first: bytes, lines: Iterator[tuple[int, bytes]]

@@ -10,6 +10,7 @@ import hmac
 import os
 import secrets
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 from foreword.store import zstd
@@ -56,7 +57,8 @@ class Artifacts:
                 file.write(zstd.compress(payload))
                 file.flush()
                 os.fsync(file.fileno())
-            draft.rename(path)
+            with suppress(FileNotFoundError):  # an erasure swept it; under the write lock it's written again
+                draft.rename(path)
         for folder in folders:
             _sync_folder(folder)
 
@@ -76,15 +78,22 @@ class Artifacts:
     def shred(self, path: Path) -> None:
         """Overwrite a file with zeros, then unlink it, each step synced.
 
+        It takes the file's name away first: a writer who finishes this very draft must not publish zeros.
+
         Raises: OSError.
         """
-        with open(path, "r+b") as file:
+        doomed = path.with_name(f"{path.name}.shred")
+        try:
+            path.rename(doomed)
+        except FileNotFoundError:
+            return  # its writer was faster and has published it, or another process shreds it
+        with open(doomed, "r+b") as file:
             left = os.fstat(file.fileno()).st_size
             while left > 0:
                 left -= file.write(BLANK[:left])
             file.flush()
             os.fsync(file.fileno())
-        path.unlink()
+        doomed.unlink()
         _sync_folder(path.parent)
 
 

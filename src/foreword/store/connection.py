@@ -50,7 +50,7 @@ def connect(place: Place, *, read_only: bool) -> Database:
     version = apsw.sqlite_lib_version()
     if tuple(int(part) for part in version.split(".")) < SAFE_SQLITE:
         raise StoreUnavailable(place.name, f"SQLite {version} can corrupt it", "install apsw 3.51.3 or later")
-    if not place.database.exists():
+    if not place.exists():
         if read_only:
             raise StoreUnavailable(
                 place.name, "holds no store", "check the path; `foreword import FILE` makes one"

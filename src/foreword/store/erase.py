@@ -64,6 +64,8 @@ def finish(db: Database, artifacts: Artifacts) -> bool:
 
     Raises: OSError.
     """
+    if unfinished(db) == 0:
+        return True
     db.execute("BEGIN IMMEDIATE")  # no writer may rely on an artifact while unnamed ones are shredded
     try:
         count = unfinished(db)

@@ -17,13 +17,8 @@ from foreword.store.database import Database
 from foreword.store.rows import (
     ARTIFACT,
     COLUMNS,
-    COMMIT,
-    FORM,
     INSERT,
-    KIND,
-    NONCE,
     PAYLOAD,
-    SCHEMA,
     Packed,
     Row,
     event_of,
@@ -110,15 +105,27 @@ def _links(previous: bytes, event: Event) -> bool:
     return link_of(previous, header_of(event), event.commit) == event.link
 
 
-def rows(db: Database, tenant: Tenant, session: str, *, since: int, store: str) -> Iterator[Row]:
-    """Yield the rows of a session's log from seq ``since`` on, a fork's shared ones included.
+def rows(
+    db: Database, tenant: Tenant, session: str, *, since: int, store: str
+) -> Iterator[tuple[Row, Event]]:
+    """Yield the rows of a session's log from seq ``since`` on, each with its event without a body.
 
-    Raises: UnknownSession.
+    A fork's shared events come first.
+
+    Raises: UnknownSession; LogCorrupt for a row that isn't of its form.
     """
     number = number_or_raise(db, tenant.number, session, store)
+    seq = since
     for span in spans(db, tenant.number, number):
-        if span.last >= since:
-            yield from db.execute(SELECT, (tenant.number, span.number, max(span.first, since), span.last))
+        if span.last < since:
+            continue
+        try:
+            for row in db.execute(SELECT, (tenant.number, span.number, max(span.first, since), span.last)):
+                seq = row[0]
+                yield row, event_of(row, tenant.name)
+                seq += 1
+        except (UnicodeDecodeError, msgspec.DecodeError) as error:
+            raise LogCorrupt(session, seq, f"its row can't be read: {error}") from error
 
 
 def read_payload(row: Row, session: str, artifacts: Artifacts) -> bytes | None:
@@ -139,21 +146,21 @@ def read_payload(row: Row, session: str, artifacts: Artifacts) -> bytes | None:
         raise LogCorrupt(session, seq, f"its payload can't be read: {error}") from error
 
 
-def read_event(row: Row, session: str, tenant: Tenant, artifacts: Artifacts) -> Event:
-    """Return the event of a row. A payload that isn't the committed one is never handed out.
+def read_event(row: Row, event: Event, session: str, artifacts: Artifacts) -> Event:
+    """Return the event with its body. A payload that isn't the committed one is never handed out.
 
     Raises: ArtifactMissing; LogCorrupt.
     """
     payload = read_payload(row, session, artifacts)
     if payload is None:
-        return event_of(row, tenant.name, None)
-    if commit_of(row[NONCE] or b"", payload) != row[COMMIT]:
-        raise LogCorrupt(session, row[0], "its payload isn't the one that was committed")
+        return event
+    if commit_of(event.nonce or b"", payload) != event.commit:
+        raise LogCorrupt(session, event.seq, "its payload isn't the one that was committed")
     try:
-        body = decode_body(row[KIND], row[FORM] or SCHEMA, payload)
+        body = decode_body(event.kind, event.schema, payload)
     except msgspec.DecodeError as error:
-        raise LogCorrupt(session, row[0], f"its payload isn't a {row[KIND]}: {error}") from error
-    return event_of(row, tenant.name, body)
+        raise LogCorrupt(session, event.seq, f"its payload isn't a {event.kind}: {error}") from error
+    return msgspec.structs.replace(event, body=body)
 
 
 def pack_units(units: Sequence[Unit]) -> bytes:

@@ -10,7 +10,7 @@ from msgspec import Struct
 from foreword.errors import StoreUnavailable
 
 URL = "sqlite:///"
-DATABASE = "foreword.db"
+DATABASE = "log.db"
 ARTIFACTS = "artifacts"
 
 
@@ -30,18 +30,31 @@ class Place(Struct, frozen=True, kw_only=True):
             self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.artifacts.mkdir(mode=0o700, exist_ok=True)
         except OSError as error:
-            fault = error.strerror or type(error).__name__
-            raise StoreUnavailable(
-                self.name, f"{error.filename}: {fault}", "name a folder that can be written"
-            ) from error
+            raise self._refused(error) from error
+
+    def exists(self) -> bool:
+        """Tell whether there is a database.
+
+        Raises: StoreUnavailable when that can't be known.
+        """
+        try:
+            return self.database.exists()
+        except OSError as error:
+            raise self._refused(error) from error
+
+    def _refused(self, error: OSError) -> StoreUnavailable:
+        fault = f"{error.filename}: {error.strerror or type(error).__name__}"
+        return StoreUnavailable(self.name, fault, "name a folder that can be written")
 
 
 def place_of(name: str | os.PathLike[str]) -> Place:
     """Read a folder's path or ``sqlite:///PATH`` (four slashes: an absolute path).
 
-    Raises: StoreUnavailable for a URL of another kind.
+    Raises: StoreUnavailable for a URL of another kind, and for text that no path can hold.
     """
     text = os.fspath(name)
+    if "\0" in text or (not text.isascii() and text != text.encode(errors="replace").decode()):
+        raise StoreUnavailable(repr(text), "isn't a path", f"name a folder, or {URL}PATH")
     if text.startswith(URL) and text != URL:
         database = Path(text.removeprefix(URL))
         return Place(

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from foreword.core.event import Event, commit_of, encode_body
+from foreword.core.event import Event, Trust, commit_of, encode_body
 from foreword.errors import LogCorrupt
 from foreword.store import zstd
 from foreword.store.artifacts import address_of
@@ -27,8 +27,7 @@ COLUMNS = (
     "seq, kind, schema, at, actor, origin, trust, subject, audience, causes, "
     '"commit", link, nonce, payload, artifact'
 )
-KIND, FORM = 1, 2
-COMMIT, LINK, NONCE, PAYLOAD, ARTIFACT = range(10, 15)  # places in a row read with COLUMNS
+PAYLOAD, ARTIFACT = 13, 14  # places in a row read with COLUMNS
 INSERT = f"INSERT INTO event (tenant, session, {COLUMNS}) VALUES (?, ?{', ?' * 15})"
 
 Row = tuple[Any, ...]
@@ -36,6 +35,24 @@ Row = tuple[Any, ...]
 _encode = msgspec.json.Encoder().encode
 _decode_names = msgspec.json.Decoder(tuple[str, ...]).decode
 _decode_seqs = msgspec.json.Decoder(tuple[int, ...]).decode
+
+
+class Header(Struct, frozen=True, array_like=True, gc=False):
+    """The columns of a row that aren't its payload, each checked for its kind. NULL: the usual value."""
+
+    seq: int
+    kind: str
+    schema: int | None
+    at: int
+    actor: str | None
+    origin: str | None
+    trust: Trust | None
+    subject: str | None
+    audience: str | None
+    causes: str | None
+    commit: bytes
+    link: bytes
+    nonce: bytes | None
 
 
 class Packed(Struct, frozen=True, kw_only=True, gc=False):
@@ -97,23 +114,26 @@ def row_of(packed: Packed, tenant: int, session: int) -> Row:
     )
 
 
-def event_of(row: Row, tenant: str, body: Any) -> Event:
-    """Return the event of a row read with ``COLUMNS``."""
-    seq, kind, schema, at, actor, origin, trust, subject, audience, causes, commit, link, nonce, _, _ = row
+def event_of(row: Row, tenant: str) -> Event:
+    """Return the event of a row read with ``COLUMNS``, without its body.
+
+    Raises: msgspec.DecodeError when a value isn't of its column's kind.
+    """
+    header = msgspec.convert(row[:PAYLOAD], Header)
     return Event(
-        seq=seq,
-        kind=kind,
-        schema=schema or SCHEMA,
-        at=at,
-        actor=actor or ACTOR,
-        origin=origin or ORIGIN,
-        trust=trust or TRUST,
+        seq=header.seq,
+        kind=header.kind,
+        schema=header.schema or SCHEMA,
+        at=header.at,
+        actor=header.actor or ACTOR,
+        origin=header.origin or ORIGIN,
+        trust=header.trust or TRUST,
         tenant=tenant,
-        subject=subject,
-        audience=_decode_names(audience) if audience else (),
-        causes=_decode_seqs(causes) if causes else (),
-        commit=commit,
-        link=link,
-        nonce=nonce,
-        body=body,
+        subject=header.subject,
+        audience=_decode_names(header.audience) if header.audience else (),
+        causes=_decode_seqs(header.causes) if header.causes else (),
+        commit=header.commit,
+        link=header.link,
+        nonce=header.nonce,
+        body=None,
     )

@@ -23,7 +23,7 @@ from foreword.store.log import Tenant
 from foreword.store.place import Place, place_of
 from foreword.store.rows import pack
 from foreword.store.sessions import SessionRow
-from foreword.store.verify import Problem, session_problems, store_problems
+from foreword.store.verify import Problem, readable, session_problems, store_problems
 from foreword.store.writer import Work, Writer
 
 KEY_BYTES = 32
@@ -102,8 +102,8 @@ class Store:
 
         def read(db: Database) -> list[Event]:
             return [
-                log.read_event(row, session, self._tenant, self._artifacts)
-                for row in log.rows(db, self._tenant, session, since=since, store=self.name)
+                log.read_event(row, event, session, self._artifacts)
+                for row, event in log.rows(db, self._tenant, session, since=since, store=self.name)
             ]
 
         try:
@@ -173,10 +173,10 @@ class Store:
             if session is not None:
                 sessions.number_or_raise(db, self._tenant.number, session, self.name)
                 listed = [row for row in listed if row.id == session]
-            found = [] if session is not None else list(store_problems(db, self._artifacts))
-            for row in listed:
-                found += session_problems(db, self._tenant, row, self._artifacts)
-            return found
+            checks = [session_problems(db, self._tenant, row, self._artifacts) for row in listed]
+            if session is None:
+                checks.insert(0, store_problems(db, self._artifacts))
+            return [problem for check in checks for problem in readable(check)]
 
         return self._read(prove)
 
@@ -246,6 +246,9 @@ class Store:
                 return work(db)
         except apsw.Error as error:
             raise unavailable(self._place, error) from error
+        except UnicodeDecodeError as error:
+            fault = f"text in its database is damaged: {error}"
+            raise StoreUnavailable(self.name, fault, "restore a backup") from error
 
     def _disk_fault(self, error: OSError) -> StoreUnavailable:
         fault = f"{error.filename or self._place.artifacts}: {error.strerror or type(error).__name__}"
@@ -253,10 +256,11 @@ class Store:
 
 
 def _tenant(db: Database, name: str, *, make: bool) -> Tenant | None:
-    if make:
-        db.execute(
-            "INSERT INTO tenant (name, key) VALUES (?, ?) ON CONFLICT (name) DO NOTHING",
-            (name, secrets.token_bytes(KEY_BYTES)),
-        )
     row = db.execute("SELECT id, key FROM tenant WHERE name = ?", (name,)).fetchone()
-    return None if row is None else Tenant(number=row[0], name=name, key=row[1])
+    if row is not None:
+        return Tenant(number=row[0], name=name, key=row[1])
+    if not make:
+        return None
+    key = secrets.token_bytes(KEY_BYTES)  # another process may make the tenant meanwhile: the first key stays
+    db.execute("INSERT INTO tenant (name, key) VALUES (?, ?) ON CONFLICT (name) DO NOTHING", (name, key))
+    return _tenant(db, name, make=False)

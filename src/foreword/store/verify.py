@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+import apsw
 import msgspec
 from msgspec import Struct
 
@@ -11,6 +12,7 @@ from foreword.core.event import (
     GENESIS,
     Body,
     Erased,
+    Event,
     SessionOpened,
     commit_of,
     decode_body,
@@ -22,16 +24,17 @@ from foreword.store import erase, log
 from foreword.store.artifacts import Artifacts, address_of
 from foreword.store.database import Database
 from foreword.store.log import Tenant
-from foreword.store.rows import ARTIFACT, COLUMNS, COMMIT, FORM, KIND, NONCE, PAYLOAD, SCHEMA, Row, event_of
+from foreword.store.rows import ARTIFACT, COLUMNS, PAYLOAD, Row, event_of
 from foreword.store.sessions import SessionRow, forks, number_of, spans
 
 
 class Problem(Struct, frozen=True, kw_only=True):
     """Something that doesn't hold.
 
-    ``code``: ``chain``, ``commit``, ``payload``, ``artifact``, ``session`` (its row and its first event
-    differ), ``units`` (kept for no request), ``gone`` (a payload is missing and no `Erased` event says so),
-    ``orphan`` (a file that no event names), ``erasing`` (an erasure isn't finished), ``database``.
+    ``code``: ``row`` (it can't be read, nor can what follows it), ``chain``, ``commit``, ``payload``,
+    ``artifact``, ``session`` (its row and its first event differ), ``units`` (kept for no request), ``gone``
+    (a payload is missing and no `Erased` event says so), ``orphan`` (a file that no event names),
+    ``erasing`` (an erasure isn't finished), ``database``.
     ``session`` and ``seq`` None: it concerns the whole store, or the whole session.
     """
 
@@ -39,6 +42,14 @@ class Problem(Struct, frozen=True, kw_only=True):
     fault: str
     session: str | None = None
     seq: int | None = None
+
+
+def readable(check: Iterator[Problem]) -> Iterator[Problem]:
+    """Yield a check's problems; where SQLite itself can't go on, that is the last of them."""
+    try:
+        yield from check
+    except apsw.Error as error:
+        yield Problem(code="database", fault=f"SQLite says: {error}")
 
 
 def store_problems(db: Database, artifacts: Artifacts) -> Iterator[Problem]:
@@ -63,24 +74,28 @@ def session_problems(
     gone: set[int] = set()
     requests: set[int] = set()
     first = 0 if row.parent is None else row.parent[1] + 1
-    for stored in log.rows(db, tenant, row.id, since=0, store=""):
-        event = event_of(stored, tenant.name, None)
-        faults: list[tuple[str, str]] = []
-        if event.seq != expected:
-            faults.append(("chain", f"events {expected} to {event.seq - 1} are missing"))
-        if link_of(link, header_of(event), event.commit) != event.link:
-            faults.append(("chain", "its link doesn't follow from its header and the event before"))
-        link, expected = event.link, event.seq + 1
-        if event.kind == "request_sent":
-            requests.add(event.seq)
-        if event.nonce is None and stored[PAYLOAD] is None and stored[ARTIFACT] is None:
-            gone.add(event.seq)
-        else:
-            body = _check_payload(stored, row.id, tenant, artifacts, faults)
-            if event.seq == first and body is not None:
-                faults.extend(("session", fault) for fault in _opening_faults(body, row))
-        for code, fault in faults:
-            yield Problem(code=code, fault=fault, session=row.id, seq=event.seq)
+    try:
+        for stored, event in log.rows(db, tenant, row.id, since=0, store=""):
+            faults: list[tuple[str, str]] = []
+            if event.seq != expected:
+                faults.append(("chain", f"events {expected} to {event.seq - 1} are missing"))
+            if link_of(link, header_of(event), event.commit) != event.link:
+                faults.append(("chain", "its link doesn't follow from its header and the event before"))
+            link, expected = event.link, event.seq + 1
+            if event.kind == "request_sent":
+                requests.add(event.seq)
+            if event.nonce is None and stored[PAYLOAD] is None and stored[ARTIFACT] is None:
+                gone.add(event.seq)
+            else:
+                body = _check_payload(stored, event, row.id, tenant, artifacts, faults)
+                if event.seq == first and body is not None:
+                    faults.extend(("session", fault) for fault in _opening_faults(body, row))
+            for code, fault in faults:
+                yield Problem(code=code, fault=fault, session=row.id, seq=event.seq)
+    except LogCorrupt as error:
+        fault = f"{error.fault}; it and the events after it weren't checked"
+        yield Problem(code="row", fault=fault, session=row.id, seq=error.seq)
+        return
     explained = _erased(db, tenant, row.id, artifacts) if gone else set[int]()
     for seq in sorted(gone - explained):
         fault = "its payload is gone and no event says that it was erased"
@@ -92,10 +107,15 @@ def session_problems(
 
 
 def _check_payload(
-    stored: Row, session: str, tenant: Tenant, artifacts: Artifacts, faults: list[tuple[str, str]]
+    stored: Row,
+    event: Event,
+    session: str,
+    tenant: Tenant,
+    artifacts: Artifacts,
+    faults: list[tuple[str, str]],
 ) -> Body | None:
     """Return the body when it can be read, and add what is wrong with its bytes."""
-    kind, nonce, address = stored[KIND], stored[NONCE], stored[ARTIFACT]
+    address: bytes | None = stored[ARTIFACT]
     try:
         payload = log.read_payload(stored, session, artifacts)
     except ArtifactMissing as error:
@@ -104,17 +124,17 @@ def _check_payload(
     except LogCorrupt as error:
         faults.append(("payload", error.fault))
         return None
-    if payload is None or nonce is None:
+    if payload is None or event.nonce is None:
         faults.append(("payload", "half of it is gone: the payload or its nonce"))
         return None
     if address is not None and address_of(tenant.key, payload) != address:
         faults.append(("artifact", f"its artifact {address.hex()} holds something else"))
-    if commit_of(nonce, payload) != stored[COMMIT]:
+    if commit_of(event.nonce, payload) != event.commit:
         faults.append(("commit", "its payload isn't the one that was committed"))
     try:
-        return decode_body(kind, stored[FORM] or SCHEMA, payload)
+        return decode_body(event.kind, event.schema, payload)
     except msgspec.DecodeError as error:
-        faults.append(("payload", f"it isn't a {kind}: {error}"))
+        faults.append(("payload", f"it isn't a {event.kind}: {error}"))
         return None
 
 
@@ -139,7 +159,7 @@ def _erased(db: Database, tenant: Tenant, session: str, artifacts: Artifacts) ->
     for member in family:
         theirs = spans(db, tenant.number, member)
         for stored in db.execute(query, (tenant.number, member)):
-            body = _check_payload(stored, session, tenant, artifacts, [])
+            body = _check_payload(stored, event_of(stored, tenant.name), session, tenant, artifacts, [])
             if isinstance(body, Erased):
                 found |= {
                     seq

@@ -12,8 +12,6 @@ from foreword.testing.form import Misform, Problem
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, text_of
 
-MAX_BODY_BYTES = 32 * 1024 * 1024
-MAX_MESSAGES = 100_000
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
 
@@ -48,12 +46,13 @@ def _no_messages(request: AnthropicRequest) -> Iterator[Fault]:
 
 
 def _many_messages(request: AnthropicRequest) -> Iterator[Fault]:
-    if len(request.messages) > MAX_MESSAGES:
-        yield fault("messages", count=len(request.messages), limit=MAX_MESSAGES)
+    count, limit = len(request.messages), request.facts.max_messages
+    if count > limit:
+        yield fault("messages", count=count, limit=limit)
 
 
 def _large_body(request: AnthropicRequest) -> Iterator[Fault]:
-    if request.size > MAX_BODY_BYTES:
+    if request.size > request.facts.max_body_bytes:
         yield fault("", size=request.size)
 
 

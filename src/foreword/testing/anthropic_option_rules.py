@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from typing import Any
 
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest
@@ -73,24 +74,28 @@ def _assistant_document(request: AnthropicRequest) -> Iterator[Fault]:
 def _user_citations(request: AnthropicRequest) -> Iterator[Fault]:
     if request.version < NO_SAMPLING_SINCE:
         return
-    for at, index, block in request.blocks("text", "search_result"):
-        path = f"messages.{at}.content.{index}"
-        if block.kind == "text" and request.messages[at].role == "user" and block.data.get("citations"):
-            yield fault(path)
-        for inner, part in enumerate(objects(block.data.get("content"))):
-            if part.get("citations"):
-                yield fault(f"{path}.content.{inner}")
+    for at, index, block in request.blocks("text", "search_result", "tool_result"):
+        if request.messages[at].role == "user":
+            yield from _cited(f"messages.{at}.content.{index}", block.data)
+
+
+def _cited(path: str, block: Mapping[str, Any]) -> Iterator[Fault]:
+    """Find citations on a text, or on those inside a search result, itself perhaps inside a tool result."""
+    if block.get("type") == "text" and block.get("citations"):
+        yield fault(path)
+    for inner, part in enumerate(objects(block.get("content"))):
+        yield from _cited(f"{path}.content.{inner}", part)
 
 
 def _choice_kind(request: AnthropicRequest) -> Iterator[Fault]:
     kind = mapping(request.body.get("tool_choice")).get("type")
-    if "tool_choice" in request.body and kind not in forms.TOOL_CHOICES:
+    if "tool_choice" in request.body and text_of(kind) not in forms.TOOL_CHOICES:
         yield fault("tool_choice", kind=kind)
 
 
 def _choice_name(request: AnthropicRequest) -> Iterator[Fault]:
     choice = mapping(request.body.get("tool_choice"))
-    names = {tool.get("name") for tool in request.tools}
+    names = {text_of(tool.get("name")) for tool in request.tools}
     if choice.get("type") == "tool" and text_of(choice.get("name")) not in names:
         yield fault("tool_choice", name=choice.get("name"))
 
@@ -102,7 +107,7 @@ def _choice_forced(request: AnthropicRequest) -> Iterator[Fault]:
 
 def _effort(request: AnthropicRequest) -> Iterator[Fault]:
     effort = mapping(request.body.get("output_config")).get("effort")
-    if effort is not None and effort not in forms.EFFORTS:
+    if effort is not None and text_of(effort) not in forms.EFFORTS:
         yield fault("output_config.effort")
 
 

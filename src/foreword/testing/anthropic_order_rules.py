@@ -78,13 +78,11 @@ def _empty_content(request: AnthropicRequest) -> Iterator[Fault]:
 
 def _empty_text(request: AnthropicRequest) -> Iterator[Fault]:
     # A marked one is refused with words of its own.
-    yield from (fault(text.path) for text in request.texts() if text.value == "" and not text.marked)
+    yield from (fault(blank.path) for blank in request.blanks() if blank.empty and not blank.marked)
 
 
 def _blank_text(request: AnthropicRequest) -> Iterator[Fault]:
-    for text in request.texts():
-        if isinstance(text.value, str) and text.value and not text.value.strip():
-            yield fault(text.path)
+    yield from (fault(blank.path) for blank in request.blanks() if not blank.empty)
 
 
 def _trailing_space(request: AnthropicRequest) -> Iterator[Fault]:

@@ -6,34 +6,42 @@ from collections import Counter
 from collections.abc import Iterator
 
 from foreword.testing import anthropic_forms as forms
-from foreword.testing.anthropic_request import AnthropicRequest, Message
+from foreword.testing.anthropic_request import AnthropicRequest
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import text_of
 
 
 def _unanswered(request: AnthropicRequest) -> Iterator[Fault]:
-    for at, message in enumerate(request.messages):
-        if message.role == "assistant":
-            missing = _ids(message, "tool_use", "id").keys() - _results_after(request, at).keys()
-            if missing:
-                yield fault(f"messages.{at}", ids=", ".join(sorted(missing)))
+    answered = {
+        (at - 1, text_of(block.data.get("tool_use_id")))
+        for at, _, block in request.blocks("tool_result")
+        if request.messages[at].role == "user"
+    }
+    missing: dict[int, list[str]] = {}
+    for at, _, block in request.blocks("tool_use"):
+        identity = text_of(block.data.get("id"))
+        if request.messages[at].role == "assistant" and (at, identity) not in answered:
+            missing.setdefault(at, []).append(identity)
+    yield from (fault(f"messages.{at}", ids=", ".join(ids)) for at, ids in missing.items())
 
 
 def _orphans(request: AnthropicRequest) -> Iterator[Fault]:
-    for at, message in enumerate(request.messages):
-        before = request.messages[at - 1] if at else None
-        called = _ids(before, "tool_use", "id") if before and before.role == "assistant" else Counter[str]()
-        for index, block in enumerate(message.blocks):
-            used = text_of(block.data.get("tool_use_id"))
-            if message.role == "user" and block.kind == "tool_result" and used and used not in called:
-                yield fault(f"messages.{at}.content.{index}", id=used)
+    called = {
+        (at + 1, text_of(block.data.get("id")))
+        for at, _, block in request.blocks("tool_use")
+        if request.messages[at].role == "assistant"
+    }
+    for at, index, block in request.blocks("tool_result"):
+        used = text_of(block.data.get("tool_use_id"))
+        if request.messages[at].role == "user" and used and (at, used) not in called:
+            yield fault(f"messages.{at}.content.{index}", id=used)
 
 
 def _result_twice(request: AnthropicRequest) -> Iterator[Fault]:
-    for at, message in enumerate(request.messages):
-        for used, count in _ids(message, "tool_result", "tool_use_id").items():
-            if count > 1:
-                yield fault(f"messages.{at}", id=used)
+    places = Counter(
+        (at, text_of(block.data.get("tool_use_id"))) for at, _, block in request.blocks("tool_result")
+    )
+    yield from (fault(f"messages.{at}", id=used) for (at, used), count in places.items() if count > 1)
 
 
 def _call_ids_unique(request: AnthropicRequest) -> Iterator[Fault]:
@@ -46,12 +54,11 @@ def _call_ids_unique(request: AnthropicRequest) -> Iterator[Fault]:
 
 
 def _results_first(request: AnthropicRequest) -> Iterator[Fault]:
-    for at, message in enumerate(request.messages):
-        kinds = [block.kind for block in message.blocks]
-        if "tool_result" in kinds and message.role == "user":
-            leading = next((n for n, kind in enumerate(kinds) if kind != "tool_result"), len(kinds))
-            if "tool_result" in kinds[leading:]:
-                yield fault(f"messages.{at}.content.{leading}", id=_first_id(message))
+    for at, index, block in request.blocks("tool_result"):
+        message = request.messages[at]
+        # Named once, at the first result that comes too late.
+        if message.role == "user" and index and message.blocks[index - 1].kind != "tool_result":
+            yield fault(f"messages.{at}.content.{index}", id=block.data.get("tool_use_id"))
 
 
 def _toolset(request: AnthropicRequest) -> Iterator[Fault]:
@@ -67,6 +74,8 @@ def _toolset(request: AnthropicRequest) -> Iterator[Fault]:
 
 def _server_pairs(request: AnthropicRequest) -> Iterator[Fault]:
     """A server call is answered in its turn; a turn goes on over client results, and may pause at the end."""
+    if not any(kind in request.by_kind for kind in (*forms.SERVER_CALLS, *forms.SERVER_RESULTS)):
+        return
     open_calls: dict[str, str] = {}
     for at, message in enumerate(request.messages):
         if message.role == "user" and any(block.kind != "tool_result" for block in message.blocks):
@@ -79,19 +88,6 @@ def _server_pairs(request: AnthropicRequest) -> Iterator[Fault]:
                 used = text_of(block.data.get("tool_use_id"))
                 if open_calls.pop(used, None) is None:
                     yield fault(f"messages.{at}.content.{index}", id=used)
-
-
-def _ids(message: Message, kind: str, member: str) -> Counter[str]:
-    return Counter(text_of(block.data.get(member)) for block in message.blocks if block.kind == kind)
-
-
-def _first_id(message: Message) -> str:
-    return next(iter(_ids(message, "tool_result", "tool_use_id")), "")
-
-
-def _results_after(request: AnthropicRequest, at: int) -> Counter[str]:
-    after = request.messages[at + 1] if at + 1 < len(request.messages) else None
-    return _ids(after, "tool_result", "tool_use_id") if after and after.role == "user" else Counter()
 
 
 PAIRING_RULES: tuple[Rule[AnthropicRequest], ...] = (

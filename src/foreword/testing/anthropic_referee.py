@@ -6,17 +6,18 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from foreword.testing.anthropic_option_rules import BINDING_BETA
-from foreword.testing.anthropic_request import AnthropicReader, AnthropicRequest
+from foreword.testing.anthropic_reader import AnthropicReader
+from foreword.testing.anthropic_request import AnthropicRequest
 from foreword.testing.anthropic_rules import RULES
 from foreword.testing.anthropic_thinking import remember, trace
 from foreword.testing.anthropic_units import units
 from foreword.testing.facts import CLAUDE, ModelFacts
 from foreword.testing.prefix_cache import CachePolicy, CacheUse, MarkedCache
-from foreword.testing.referee import Referee, Verdict
+from foreword.testing.referee import Referee, Verdict, unreadable
 from foreword.testing.rule import Rule, Violation, broken
 from foreword.testing.script import Answer, Scripted
 from foreword.testing.thinking_book import ThinkingBook
-from foreword.testing.wire import Unreadable
+from foreword.testing.wire import UNREADABLE
 
 
 class AnthropicReferee(Referee[AnthropicRequest]):
@@ -61,8 +62,8 @@ class AnthropicReferee(Referee[AnthropicRequest]):
         with self._lock:
             try:
                 request = self._opened(body, headers, counting=True)
-            except Unreadable as unreadable:
-                return 400, self._error(Violation(code="unreadable", path="", text=unreadable.reason))
+            except UNREADABLE as error:
+                return 400, self._error(unreadable(error))
             violations = broken(self.rules, request, counting=True)
             if violations:
                 return violations[0].status, self._error(violations[0])
@@ -140,6 +141,7 @@ class AnthropicReferee(Referee[AnthropicRequest]):
         for index, call in enumerate(said.calls):
             identity = call.id or f"toolu_{self.served:020d}{index:04d}"
             content.append({"type": "tool_use", "id": identity, "name": call.name, "input": call.input})
+        remember(self._book, self._reader.as_blocks(content), asked)
         return content, "tool_use" if said.calls else "end_turn"
 
 

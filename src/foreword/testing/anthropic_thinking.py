@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from hashlib import blake2b
 
 from foreword.testing.anthropic_request import AnthropicRequest, Block, Thought
@@ -12,7 +13,7 @@ THINKING = frozenset({"thinking", "redacted_thinking"})
 
 
 def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool) -> None:
-    """Compare every thinking block with what was signed; note on the request where an answer continues.
+    """Compare all thinking and compaction with what was signed; note where an answer would continue.
 
     The prefix of a block is `system`, the tools that are not deferred, and every earlier message without its
     thinking; the string and the block form of a text are the same prefix. Text before the block in its own
@@ -20,6 +21,7 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
     """
     state = _opening(request)
     thoughts: list[Thought] = []
+    forged: list[str] = []
     last: str | None = None
     for at, message in enumerate(request.messages):
         reached = {state}
@@ -31,21 +33,46 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
                 last = signature
             else:
                 resumed = _resumed(block, book) if block.kind == "compaction" else None
+                if block.kind == "compaction" and _signature(block) and not (resumed or accept_foreign):
+                    forged.append(f"messages.{at}.content.{index}")
                 state = resumed or grown(state, message.role.encode(), block.digest)
                 reached.add(state)
     request.thoughts = tuple(thoughts)
     request.prefix = state
     request.last_signature = last
+    request.forged_compactions = tuple(forged)
+    request.bare_calls = tuple(_bare_calls(request, book))
 
 
 def remember(book: ThinkingBook, blocks: tuple[Block, ...], request: AnthropicRequest) -> None:
-    """Note the thinking of an answer as issued after a request that was traced."""
-    last = request.last_signature
+    """Note the thinking of an answer, and the calls it led to, as issued after a request that was traced."""
+    last, own = request.last_signature, None
     for block in blocks:
         if block.kind in THINKING:
-            signature = _signature(block)
-            book.remember(signature, _text(block), request.prefix, last)
-            last = signature
+            own = _signature(block)
+            book.remember(own, _text(block), request.prefix, last)
+            last = own
+        elif block.kind == "tool_use" and own is not None:
+            book.called(text_of(block.data.get("id")), own)
+
+
+def _bare_calls(request: AnthropicRequest, book: ThinkingBook) -> Iterator[str]:
+    """Yield the calls of the current turn whose thinking is not sent back.
+
+    The turn begins after the last user message that is more than tool results.
+    """
+    sent = {_signature(block) for _, _, block in request.blocks(*THINKING)}
+    asked = (
+        at
+        for at in range(len(request.messages) - 1, -1, -1)
+        if request.messages[at].role == "user"
+        and any(block.kind != "tool_result" for block in request.messages[at].blocks)
+    )
+    begins = next(asked, -1)
+    for at, index, block in request.blocks("tool_use"):
+        thought = book.thought_of(text_of(block.data.get("id")))
+        if at > begins and thought is not None and thought not in sent:
+            yield f"messages.{at}.content.{index}"
 
 
 def _opening(request: AnthropicRequest) -> State:

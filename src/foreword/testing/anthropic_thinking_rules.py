@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import mapping
+from foreword.testing.wire import mapping, text_of
 
 MIN_THINKING_BUDGET = 1024
 BOUND_ELSEWHERE = (
@@ -17,12 +17,12 @@ BOUND_ELSEWHERE = (
 
 
 def _thinking_kind(request: AnthropicRequest) -> Iterator[Fault]:
-    if "thinking" in request.body and request.thinking.get("type") not in forms.THINKING_TYPES:
+    if "thinking" in request.body and text_of(request.thinking.get("type")) not in forms.THINKING_TYPES:
         yield fault("thinking", kind=request.thinking.get("type"))
 
 
 def _thinking_model(request: AnthropicRequest) -> Iterator[Fault]:
-    kind = request.thinking.get("type")
+    kind = text_of(request.thinking.get("type"))
     if kind in forms.THINKING_TYPES and kind not in request.facts.thinking_types:
         yield fault("thinking.type", kind=kind)
 
@@ -68,6 +68,15 @@ def _chain(request: AnthropicRequest) -> Iterator[Fault]:
     for thought in request.thoughts if _bound(request) else ():
         if not thought.chain_holds:
             yield fault(thought.path)
+
+
+def _turn_thinking(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.thinking.get("type") != "disabled" and not request.drops_mismatched:
+        yield from (fault(path) for path in request.bare_calls)
+
+
+def _compaction_signature(request: AnthropicRequest) -> Iterator[Fault]:
+    yield from (fault(path) for path in request.forged_compactions)
 
 
 def _compaction_many(request: AnthropicRequest) -> Iterator[Fault]:
@@ -154,6 +163,22 @@ THINKING_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.4",
         evidence="D",
         check=_chain,
+    ),
+    Rule(
+        code="turn_thinking",
+        text="{path}: Expected `thinking` or `redacted_thinking`, but found `tool_use`. Thinking that led to "
+        "a tool call must be sent back until the turn ends.",
+        section="1.4",
+        evidence="D",
+        check=_turn_thinking,
+    ),
+    Rule(
+        code="compaction_signature",
+        text="{path}: Invalid `signature` in `compaction` block",
+        section="1.5",
+        evidence="T",
+        check=_compaction_signature,
+        error_code="compaction_signature_invalid",
     ),
     Rule(
         code="compaction_many",

@@ -6,6 +6,8 @@ from collections.abc import Callable, Iterator, Mapping
 from hashlib import blake2b
 from typing import Any
 
+import msgspec
+
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest, Block
 from foreword.testing.prefix_cache import Unit
@@ -33,8 +35,7 @@ def units(request: AnthropicRequest, tool_tokens: Callable[[Mapping[str, Any]], 
         )
         if last is not None:
             unit, kind = rendered[last]
-            marked = Unit(digest=unit.digest, tokens=unit.tokens, mark=unit.mark or automatic)
-            rendered[last] = marked, kind
+            rendered[last] = msgspec.structs.replace(unit, mark=unit.mark or automatic), kind
     return tuple(unit for unit, _ in rendered)
 
 
@@ -52,11 +53,24 @@ def _rendered(
     yield _key(request, MESSAGE_KEYS)
     dropped = request.dropped
     for at, message in enumerate(request.messages):
-        form = message.role.encode() + (b"string" if message.string else b"blocks")
-        for index, block in enumerate(message.blocks):
-            size = 0 if (at, index) in dropped else block.tokens
-            size += MESSAGE_OVERHEAD if index == 0 else 0
-            yield Unit(digest=block.digest + form, tokens=size, mark=_block_ttl(block)), block.kind
+        for index, (block, unit) in enumerate(zip(message.blocks, message.units, strict=True)):
+            if (at, index) in dropped:
+                overhead = MESSAGE_OVERHEAD if index == 0 else 0
+                unit = msgspec.structs.replace(unit, tokens=overhead)
+            yield unit, block.kind
+
+
+def message_units(role: str, blocks: tuple[Block, ...], *, string: bool) -> tuple[Unit, ...]:
+    """Return the units of one message. The string and the block form of a text are no common prefix."""
+    form = role.encode() + (b"string" if string else b"blocks")
+    return tuple(
+        Unit(
+            digest=block.digest + form,
+            tokens=block.tokens + (MESSAGE_OVERHEAD if index == 0 else 0),
+            mark=_block_ttl(block),
+        )
+        for index, block in enumerate(blocks)
+    )
 
 
 def _key(request: AnthropicRequest, names: tuple[str, ...], tokens: int = 0) -> tuple[Unit, str]:

@@ -10,12 +10,15 @@ class ModelFacts(msgspec.Struct, frozen=True, kw_only=True):
 
     Tokens are counts; None means no such limit. The defaults describe a current Claude model that binds
     thinking to its prefix. `max_input` is a limit on input alone (OpenAI: 922,000 of a 1,050,000 window).
-    `image_max_edge` is in pixels: larger images are scaled down before they are counted.
+    `max_messages` and `max_body_bytes` are limits of the Anthropic endpoint. `image_max_edge` is in pixels:
+    larger images are scaled down before they are counted.
     """
 
     window: int = 1_000_000
     max_input: int | None = None
     max_output: int | None = 128_000
+    max_messages: int = 100_000
+    max_body_bytes: int = 32 * 1024 * 1024
     min_cache_tokens: int = 512
     binds_thinking: bool = True
     thinking_types: frozenset[str] = frozenset({"adaptive", "between_tools", "disabled"})

@@ -27,6 +27,7 @@ from foreword.testing.wire import compact, digest, mapping, objects, opened, str
 MESSAGE_OVERHEAD = 3
 NAME_OVERHEAD = 1
 REPLY_PRIMING = 3
+TEXTS = frozenset({"text", "refusal"})
 
 # Parameters whose change is a miss of the whole prompt (rulebook 2.2).
 KEYS = ("model", "prompt_cache_key", "reasoning_effort", "verbosity", "response_format", "service_tier")
@@ -84,7 +85,7 @@ class ChatReader:
         self._read: dict[bytes, ChatMessage] = {}
 
     def read(self, body: bytes) -> ChatRequest:
-        """Parse a body; raises `Unreadable` if it is no JSON object."""
+        """Parse a body; raises `UNREADABLE` if it is no JSON object."""
         members, raw = opened(body)
         messages = tuple(self._message(message) for message in raw)
         return ChatRequest(
@@ -149,8 +150,8 @@ class ChatReader:
 
     def _tokens(self, data: dict[str, Any]) -> int:
         parts = objects(data.get("content"))
-        media = sum(_media_tokens(part) for part in parts if part.get("type") not in {"text", "refusal"})
-        texts = [part for part in parts if part.get("type") in {"text", "refusal"}]
+        media = sum(_media_tokens(part) for part in parts if text_of(part.get("type")) not in TEXTS)
+        texts = [part for part in parts if text_of(part.get("type")) in TEXTS]
         said = data.get("content") if isinstance(data.get("content"), str) else None
         calls = [[call.get("function"), call.get("custom")] for call in objects(data.get("tool_calls"))]
         rest = [texts, said, data.get("refusal"), data.get("function_call"), data.get("name"), calls]

@@ -13,7 +13,7 @@ from foreword.testing.facts import ModelFacts
 from foreword.testing.measure import TokenMeter
 from foreword.testing.rule import Rule, Violation, broken
 from foreword.testing.script import Answer, Failure, Scripted, ScriptExhausted
-from foreword.testing.wire import Unreadable
+from foreword.testing.wire import UNREADABLE
 
 Asked = TypeVar("Asked")
 
@@ -86,10 +86,14 @@ class Referee(ABC, Generic[Asked]):
         with self._lock:
             if isinstance(self._next, Failure):
                 # A server that is down or busy judges nothing.
-                return self._failed(self._taken())
+                failure, self._next = self._next, next(self._script, None)
+                return self._failed(failure)
             verdict, asked = self._judged(body, headers)
             if asked is None:
                 return Reply(status=verdict.status, body=verdict.error_body or {})
+            if self._parsed(asked).get("stream") is True:
+                text = "this referee does not stream: ask without `stream`"
+                return self._failed(Failure(status=501, text=text, retry=False))
             scripted = self._taken()
             said = scripted if isinstance(scripted, Answer | Failure) else scripted(self._parsed(asked))
             if isinstance(said, Failure):
@@ -100,9 +104,8 @@ class Referee(ABC, Generic[Asked]):
     def _judged(self, body: bytes, headers: Mapping[str, str] | None) -> tuple[Verdict, Asked | None]:
         try:
             asked = self._read(body, headers)
-        except Unreadable as unreadable:
-            text = f"The request body is not valid JSON: {unreadable.reason}"
-            return self._refused((Violation(code="unreadable", path="", text=text),), 0), None
+        except UNREADABLE as error:
+            return self._refused((unreadable(error),), 0), None
         violations = broken(self.rules, asked)
         if violations:
             return self._refused(violations, self._size(asked)), None
@@ -117,12 +120,13 @@ class Referee(ABC, Generic[Asked]):
             error_body=self._error(first),
         )
 
-    def _failed(self, failure: object) -> Reply:
-        assert isinstance(failure, Failure)
+    def _failed(self, failure: Failure) -> Reply:
         kind = ERROR_TYPES.get(failure.status, "api_error")
         violation = Violation(code="scripted", path="", text=failure.text, error_type=kind)
-        wait = {} if failure.retry_after is None else {"retry-after": str(failure.retry_after)}
-        return Reply(status=failure.status, body=self._error(violation), headers=wait)
+        headers = {} if failure.retry_after is None else {"retry-after": str(failure.retry_after)}
+        if not failure.retry:
+            headers["x-should-retry"] = "false"
+        return Reply(status=failure.status, body=self._error(violation), headers=headers)
 
     def _taken(self) -> Scripted:
         taken, self._next = self._next, None
@@ -133,7 +137,7 @@ class Referee(ABC, Generic[Asked]):
 
     @abstractmethod
     def _read(self, body: bytes, headers: Mapping[str, str] | None) -> Asked:
-        """Read a request; raises `Unreadable`."""
+        """Read a request; raises `UNREADABLE`."""
 
     @abstractmethod
     def _size(self, asked: Asked) -> int:
@@ -154,3 +158,8 @@ class Referee(ABC, Generic[Asked]):
     @abstractmethod
     def _answer(self, asked: Asked, said: Answer, verdict: Verdict) -> dict[str, Any]:
         """The wire's answer body."""
+
+
+def unreadable(error: Exception) -> Violation:
+    """Refuse a body that could not be read: no rule of a table, since there is nothing to judge."""
+    return Violation(code="unreadable", path="", text=f"The request body is not valid JSON: {error}")

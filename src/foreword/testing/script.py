@@ -31,11 +31,15 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):
-    """A scripted failure: `status` 429, 500, 529...; `retry_after` in seconds, None: no such header."""
+    """A scripted failure: `status` 429, 500, 529...
+
+    `retry_after`: seconds to wait, None: no such header. `retry` False tells SDK clients not to retry.
+    """
 
     status: int
     text: str = "scripted failure"
     retry_after: int | None = None
+    retry: bool = True
 
 
 Scripted = Answer | Failure | Callable[[dict[str, Any]], Answer | Failure]

@@ -26,16 +26,23 @@ class ThinkingBook:
         self._secret = secret
         self._signed: dict[str, Signed] = {}
         self._compacted: dict[str, State] = {}
+        self._thought_of: dict[str, str] = {}
 
     def sign(self, text: str, prefix: State, predecessor: str | None) -> str:
-        """Issue a block after `prefix`; returns its signature (base64)."""
-        signature = self._stamp(text.encode(), prefix, (predecessor or "").encode())
-        self.remember(signature, text, prefix, predecessor)
-        return signature
+        """Return the signature (base64) of a block to be issued after `prefix`."""
+        return self._stamp(text.encode(), prefix, (predecessor or "").encode())
 
     def remember(self, signature: str, text: str, prefix: State, predecessor: str | None) -> None:
-        """Note a block that was signed elsewhere (a recorded answer) as issued after `prefix`."""
+        """Note a block, signed here or in a recorded answer, as issued after `prefix`."""
         self._signed[signature] = Signed(text=text, prefix=prefix, predecessor=predecessor)
+
+    def called(self, call: str, signature: str) -> None:
+        """Note a tool call as made after the thinking with this signature, in the same answer."""
+        self._thought_of[call] = signature
+
+    def thought_of(self, call: str) -> str | None:
+        """Return the signature of the thinking that led to a tool call; None if there was none."""
+        return self._thought_of.get(call)
 
     def find(self, signature: str) -> Signed | None:
         """Return the block issued under this signature, or None."""

@@ -15,33 +15,26 @@ UNCOUNTED = frozenset(
 )
 
 
-class Unreadable(ValueError):
-    """A body that is no JSON object; `reason` says what it is."""
-
-    def __init__(self, reason: str) -> None:
-        self.reason = reason
-        super().__init__(reason)
+# What reading a body that is no JSON object, or one nested too deep, raises.
+UNREADABLE = (msgspec.DecodeError, RecursionError)
 
 
 def opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """Parse a body; return its members, and the raw bytes of each message.
+    """Parse a body; return its members, and the raw bytes of each message. Raises `UNREADABLE`.
 
-    Messages stay raw so that those seen before need no second decoding. A `messages` member that is not a
-    list is decoded like any other.
+    Messages stay raw so that those seen before need no second decoding; they are not checked yet. A
+    `messages` member that is not a list is decoded like any other.
     """
+    raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
+    messages = raw.pop("messages", None)
+    members: dict[str, Any] = {name: msgspec.json.decode(value) for name, value in raw.items()}
+    if messages is None:
+        return members, []
     try:
-        raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-        messages = raw.pop("messages", None)
-        members: dict[str, Any] = {name: msgspec.json.decode(value) for name, value in raw.items()}
-        if messages is None:
-            return members, []
-        try:
-            each = msgspec.json.decode(messages, type=list[msgspec.Raw])
-        except msgspec.ValidationError:
-            return {**members, "messages": msgspec.json.decode(messages)}, []
-        return {**members, "messages": each}, [bytes(message) for message in each]
-    except (msgspec.DecodeError, RecursionError) as error:
-        raise Unreadable(str(error)) from error
+        each = msgspec.json.decode(messages, type=list[msgspec.Raw])
+    except msgspec.ValidationError:
+        return {**members, "messages": msgspec.json.decode(messages)}, []
+    return {**members, "messages": each}, [bytes(message) for message in each]
 
 
 def objects(value: object) -> list[dict[str, Any]]:

@@ -1,0 +1,73 @@
+"""foreword tokens: count the tokens of a text."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from foreword.cli import options
+from foreword.cli.output import emit, emit_json
+
+EPILOG = """\b
+Examples:
+  foreword tokens "How many tokens is this?"
+  foreword tokens - < prompt.txt
+  foreword tokens "naïve 東京" --pieces
+  foreword tokens - --model claude-opus-4-8 --json < prompt.txt
+
+Counts are in o200k tokens: exact with the extra `tokens`, else an estimate, and the output says which. With
+--model, the count is also given in that model's tokens by its factor in the catalog, as an estimate.
+"""
+
+
+@click.command("tokens", epilog=EPILOG)
+@click.argument("text", metavar="TEXT|-")
+@click.option("--model", metavar="M", help="Estimate the tokens of this model too.")
+@click.option("--pieces", "split", is_flag=True, help="Show the tokens themselves.")
+@options.as_json
+def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
+    """Count the tokens of TEXT, or of stdin."""
+    from foreword.core.catalog import Catalog
+    from foreword.core.tokens import counter, pieces
+
+    spec = Catalog.load().model(model) if model is not None else None
+    read = _stdin() if text == "-" else text
+    count = counter()
+    tokens = count.count(read)
+    shown: dict[str, Any] = {
+        "tokens": tokens,
+        "exact": count.exact,
+        "counter": count.name,
+        "characters": len(read),
+        "bytes": len(read.encode()),
+        "model": model,
+        "model_tokens": None,
+        "factor": None,
+    }
+    if spec is not None:
+        shown["factor"] = spec.token_factor_start
+        shown["model_tokens"] = round(tokens * spec.token_factor_start)
+    if split:
+        shown["pieces"] = pieces(read)
+    if as_json:
+        emit_json(shown)
+        return
+    how = "exact" if count.exact else "estimated"
+    emit(f"{tokens:,} tokens ({count.name}, {how}), {len(read):,} characters, {shown['bytes']:,} bytes")
+    if spec is not None:
+        factor = f"{spec.token_factor_start:g} per {count.name} token"
+        emit(f"about {shown['model_tokens']:,} tokens of {model} ({factor})")
+    if split:
+        emit(" ".join(repr(piece) for piece in shown["pieces"]))
+
+
+def _stdin() -> str:
+    data = sys.stdin.buffer.read()
+    try:
+        return data.decode()
+    except UnicodeDecodeError as error:
+        raise click.UsageError(
+            f"stdin is not UTF-8: byte {error.start:,} is 0x{data[error.start]:02x}; convert it first"
+        ) from error

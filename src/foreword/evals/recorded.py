@@ -1,0 +1,51 @@
+"""A session of a store as an importer would hand it over, so that files and sessions are measured alike."""
+
+from __future__ import annotations
+
+from msgspec.structs import replace
+
+from foreword.core.event import Answered, Draft, Event, Revoked
+from foreword.engine.import_file import facts_of
+from foreword.errors import ImportFailed
+from foreword.importers.imported import Flaw, Imported
+from foreword.store.store import Store
+
+
+def recorded(store: Store, session: str) -> Imported:
+    """Return the facts of a session: what was said and done, without requests, rewrites and repairs.
+
+    Erased facts are left out and named in ``flaws``. Raises: UnknownSession; LogCorrupt; ArtifactMissing;
+    ImportFailed for a session with a revocation, which names an event by its number in this log.
+    """
+    row = next(row for row in store.sessions() if row.id == store.resolve(session))
+    facts = facts_of(store.load(row.id))
+    if any(isinstance(event.body, Revoked) for event in facts):
+        fault = "a revocation stands in it, which other logs can't repeat"
+        raise ImportFailed(row.id, fault, "ask this of the file it came from")
+    return Imported(
+        session=row.id,
+        format=row.format,
+        source=row.source or row.id,
+        drafts=tuple(_draft(event) for event in facts if event.body is not None and event.kind != "erased"),
+        flaws=tuple(
+            Flaw(code="erased", where=f"event {event.seq}", text="erased, so it is left out")
+            for event in facts
+            if event.body is None
+        ),
+    )
+
+
+def _draft(event: Event) -> Draft:
+    body = event.body
+    assert body is not None, "the caller left erased events out"
+    if isinstance(body, Answered):
+        body = replace(body, request=None)
+    return Draft(
+        body=body,
+        at=event.at,
+        actor=event.actor,
+        origin=event.origin,
+        trust=event.trust,
+        subject=event.subject,
+        audience=event.audience,
+    )

@@ -1,0 +1,124 @@
+"""Faults of raw message lists: each rule by a list that breaks it and by one that doesn't."""
+
+from typing import Any
+
+import pytest
+
+from foreword.codecs import UnknownWire
+from foreword.codecs.check import check
+
+
+def use(*ids: str) -> dict[str, Any]:
+    """Write an assistant message that calls tools (Anthropic)."""
+    return {
+        "role": "assistant",
+        "content": [{"type": "tool_use", "id": id_, "name": "t", "input": {}} for id_ in ids],
+    }
+
+
+def result(*ids: str) -> dict[str, Any]:
+    """Write a user message with results (Anthropic)."""
+    return {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id_} for id_ in ids]}
+
+
+def said(role: str, text: str = "x") -> dict[str, Any]:
+    """Write a message of text, of either wire."""
+    return {"role": role, "content": text}
+
+
+def call(*ids: str) -> dict[str, Any]:
+    """Write an assistant message that calls tools (Chat)."""
+    calls = [{"id": id_, "type": "function", "function": {"name": "t", "arguments": "{}"}} for id_ in ids]
+    return {"role": "assistant", "content": None, "tool_calls": calls}
+
+
+def tool(id_: str) -> dict[str, Any]:
+    """Write a result (Chat)."""
+    return {"role": "tool", "tool_call_id": id_, "content": "x"}
+
+
+SPOKEN = {
+    "role": "user",
+    "content": [{"type": "text", "text": "x"}, {"type": "tool_result", "tool_use_id": "a"}],
+}
+COMPACTION = {"role": "assistant", "content": [{"type": "compaction", "content": "x", "signature": "s"}]}
+SERVED = {
+    "role": "assistant",
+    "content": [{"type": "server_tool_use", "id": "srvtoolu_1", "name": "n", "input": {}}],
+}
+ANTHROPIC: list[tuple[list[Any], list[tuple[int, str]]]] = [
+    ([], []),
+    ([said("user"), use("a", "b"), result("b", "a"), said("assistant")], []),
+    ([said("user"), use("a"), use("b"), result("a"), result("b")], []),
+    ([said("user"), said("user"), said("system"), said("assistant"), said("user"), said("system")], []),
+    ([said("user"), SERVED, said("system")], []),
+    ([COMPACTION, said("user")], []),
+    ([said("user"), {"role": "assistant", "content": []}], []),
+    ([said("user"), result("a")], [(1, "orphan-result")]),
+    ([said("user"), use("a"), result("a"), said("assistant"), result("a")], [(4, "orphan-result")]),
+    ([said("user"), use("a", "b"), result("a")], [(1, "unanswered-call")]),
+    ([said("user"), use("a")], [(1, "unanswered-call")]),
+    ([said("user"), use("a"), said("user"), said("assistant")], [(1, "unanswered-call")]),
+    (
+        [said("user"), use("a"), said("system"), result("a")],
+        [(1, "unanswered-call"), (2, "placement"), (2, "placement"), (3, "orphan-result")],
+    ),
+    ([said("user"), use("a"), result("a"), use("a"), result("a")], [(3, "duplicate-call")]),
+    ([said("user"), use("a"), result("a", "a")], [(2, "duplicate-result")]),
+    ([said("user"), use("a"), SPOKEN], [(2, "placement")]),
+    ([said("user"), use("a"), said("user"), result("a")], [(3, "placement")]),
+    ([said("assistant")], [(0, "first")]),
+    ([said("system"), said("user")], [(0, "first")]),
+    ([said("user"), said("robot")], [(1, "role")]),
+    ([said("user", " ")], [(0, "empty")]),
+    ([{"role": "user", "content": []}], [(0, "empty")]),
+    (
+        [{"role": "user", "content": [{"type": "text", "text": ""}, {"type": "text", "text": "x"}]}],
+        [(0, "empty")],
+    ),
+    ([said("user"), 5, said("robot")], [(1, "form")]),
+    ([said("user"), {"role": "user", "content": [5]}], [(1, "form")]),
+    ([said("user"), use("a"), {"content": "x"}], [(2, "form")]),
+]
+CHAT: list[tuple[list[Any], list[tuple[int, str]]]] = [
+    ([], []),
+    (
+        [said("system"), said("user"), tool("z"), call("a"), tool("a"), said("assistant")],
+        [(2, "orphan-result")],
+    ),
+    ([said("developer"), said("user"), call("a", "b"), tool("b"), tool("a"), said("system")], []),
+    ([said("user"), call("a"), tool("a"), call("a"), tool("a")], []),
+    ([said("user"), call("a", "b"), tool("a")], [(1, "unanswered-call")]),
+    ([call("a"), said("user"), tool("a")], [(0, "unanswered-call"), (2, "orphan-result")]),
+    ([call("a", "a"), tool("a")], [(0, "duplicate-call")]),
+    ([call("a"), tool("a"), tool("a")], [(2, "duplicate-result")]),
+    ([said("robot")], [(0, "role")]),
+    ([{"role": "assistant", "content": None}], [(0, "empty")]),
+    ([{"role": "user"}], [(0, "empty")]),
+    ([{"role": "user", "content": []}], [(0, "empty")]),
+    ([{"role": "assistant", "content": None, "refusal": "no"}], []),
+    ([call("a"), {"role": "tool", "tool_call_id": "a", "content": 5}], [(1, "form")]),
+]
+
+
+@pytest.mark.parametrize("messages, faults", ANTHROPIC)
+def test_anthropic_messages_are_judged(messages: list[Any], faults: list[tuple[int, str]]) -> None:
+    """Each fault names the message of the given list, and the rule."""
+    assert [(fault.index, fault.rule) for fault in check(messages, "anthropic")] == faults
+
+
+@pytest.mark.parametrize("messages, faults", CHAT)
+def test_chat_messages_are_judged(messages: list[Any], faults: list[tuple[int, str]]) -> None:
+    """Each fault names the message of the given list, and the rule."""
+    assert [(fault.index, fault.rule) for fault in check(messages, "openai-chat")] == faults
+
+
+def test_the_text_names_the_call() -> None:
+    """A reader sees which call it is about."""
+    assert "call a" in check([said("user"), use("a")], "anthropic")[0].text
+
+
+def test_an_unknown_wire_is_refused() -> None:
+    """No list is judged by rules that aren't its own."""
+    with pytest.raises(UnknownWire):
+        check([], "gopher")

@@ -1,0 +1,70 @@
+"""Broken requests of every form get a verdict, never a crash."""
+
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import msgspec
+import pytest
+
+from foreword.testing.anthropic_referee import AnthropicReferee
+from foreword.testing.openai_chat_referee import OpenAIChatReferee
+from foreword.testing.referee import Referee
+from tests.testing import anthropic_pairs, openai_chat_pairs
+
+ROUNDS = 400
+STRANGE: list[Any] = [None, True, 0, -1, 1e300, "", " ", "user", "text", [], [[]], {}, {"type": "text"}]
+STRANGE += [{"type": []}, [{"type": {}}]]
+MEMBERS = ["content", "type", "role", "id", "cache_control", "tools"]
+
+
+def places(value: Any) -> Iterator[tuple[Any, Any]]:
+    """Yield every (container, key) inside a JSON value."""
+    stack = [value]
+    while stack:
+        item = stack.pop()
+        keys = list(item) if isinstance(item, dict) else range(len(item)) if isinstance(item, list) else ()
+        for key in keys:
+            yield item, key
+            stack.append(item[key])
+
+
+def broken(rng: random.Random, bodies: list[dict[str, Any]]) -> dict[str, Any]:
+    """Take a request and put something strange in up to three places."""
+    body = msgspec.json.decode(msgspec.json.encode(rng.choice(bodies)))
+    for _ in range(rng.randint(1, 3)):
+        found = list(places(body))
+        if not found:
+            break
+        container, key = rng.choice(found)
+        if rng.random() < 0.3:
+            del container[key]
+        elif isinstance(container, dict) and rng.random() < 0.2:
+            container[rng.choice(MEMBERS)] = rng.choice(STRANGE)
+        else:
+            container[key] = rng.choice(STRANGE)
+    return body
+
+
+@pytest.mark.parametrize(
+    "referee, pairs",
+    [(AnthropicReferee(), anthropic_pairs.PAIRS), (OpenAIChatReferee(), openai_chat_pairs.PAIRS)],
+    ids=["anthropic", "openai-chat"],
+)
+def test_a_broken_request_gets_a_verdict(referee: Referee[Any], pairs: list[Any]) -> None:
+    """Refused with text, or accepted with usage; both occur, and judging again gives the same status."""
+    rng = random.Random(20261130)
+    bodies = [body for pair in pairs for body in (pair.illegal, pair.legal) if isinstance(body, dict)]
+    statuses: set[int] = set()
+    for _ in range(ROUNDS):
+        raw = msgspec.json.encode(broken(rng, bodies))
+        verdict = referee.judge(raw, {})
+        statuses.add(verdict.status)
+        if verdict.status == 200:
+            assert not verdict.violations
+            assert verdict.usage_body
+        else:
+            assert verdict.error_body
+            assert all(violation.text for violation in verdict.violations)
+        assert referee.judge(raw, {}).status == verdict.status
+    assert statuses == {200, 400}
