@@ -180,8 +180,9 @@ class Walk:
 
     def call_id(self) -> str:
         self.made += 1
-        if self.closed and self.rng.random() < 0.1:
-            return self.rng.choice(self.closed)
+        told = [id_ for id_ in self.closed if not id_.endswith("x")]  # a server makes an id only once
+        if told and self.rng.random() < 0.1:
+            return self.rng.choice(told)
         return self.rng.choice((f"toolu_{self.made}", f"call_{self.made}", f"odd id.{self.made}"))
 
     def calls(self) -> tuple[Call, ...]:

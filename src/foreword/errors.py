@@ -11,9 +11,9 @@ This module imports nothing, so that every layer can raise from it.
     ├ CatalogError       UnknownModel
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
     ├ CompileError       OverBudget · EmptyRequest
-    ├ CodecError         MalformedRequest · MalformedResponse
+    ├ CodecError         UnknownWire · MalformedRequest · MalformedResponse
     ├ ImportFailed
-    └ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference
+    └ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference · ErasureIncomplete
 """
 
 
@@ -170,6 +170,15 @@ class CodecError(ForewordError):
     """A wire's bytes can't be read or written."""
 
 
+class UnknownWire(CodecError):
+    """No codec has this name; ``known``: the wires there are."""
+
+    def __init__(self, wire: str, known: tuple[str, ...]) -> None:
+        self.wire = wire
+        self.known = known
+        super().__init__(f"unknown wire {wire!r}: there are {', '.join(known)}; name one of these")
+
+
 class MalformedRequest(CodecError):
     """A request or message list isn't of its wire's form; ``path`` names the place."""
 
@@ -230,3 +239,15 @@ class UnknownReference(StoreError):
         self.ref = ref
         self.fault = fault
         super().__init__(f"reference {ref!r}: {fault}")
+
+
+class ErasureIncomplete(StoreError):
+    """The log says erased, but a reader of an older state keeps old pages in the write-ahead log."""
+
+    def __init__(self, place: str, targets: tuple[int, ...]) -> None:
+        self.place = place
+        self.targets = targets
+        super().__init__(
+            f"events {', '.join(map(str, targets))} are erased, but another connection still reads an older state "
+            f"of {place}, so its file keeps their bytes; close it and open the store again, which finishes the work"
+        )

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from foreword.codecs import UnknownWire
 from foreword.codecs.check import check
+from foreword.errors import UnknownWire
 
 
 def use(*ids: str) -> dict[str, Any]:

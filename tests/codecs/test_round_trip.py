@@ -6,11 +6,12 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreword.codecs import CODECS, UnknownWire, codec
+from foreword.codecs import CODECS, codec
 from foreword.codecs.decoded import Request, Response
 from foreword.core.block import Message, Text
 from foreword.core.request import Params
 from foreword.core.usage import Usage
+from foreword.errors import UnknownWire
 from tests.codecs.body import body_of, pieces_of
 from tests.codecs.values import anthropic_messages, chat_messages, text_blocks, tools
 

@@ -110,7 +110,7 @@ def results_of(listed: Messages) -> list[Block]:
 def text_of(result: Block) -> str:
     """Return a result's text."""
     content = result["content"]
-    return content if isinstance(content, str) else content[0]["text"]
+    return content if isinstance(content, str) else "".join(block["text"] for block in content)
 
 
 def put(result: Block, text: str) -> None:
@@ -164,6 +164,8 @@ def drop_thinking(listed: Messages, rng: random.Random) -> None:
 def shorten(listed: Messages, rng: random.Random) -> None:
     for result in results_of(listed):
         whole = text_of(result)
+        if len(whole) < 200:
+            continue  # nobody shortens what is short
         lines = whole.split("\n")
         put(
             result,

@@ -248,7 +248,7 @@ def test_without_usage_the_prefix_is_unknown_not_zero() -> None:
 
 
 def test_tools_are_stubs_of_what_was_called() -> None:
-    """One set at the start, in order of first use, with the arguments and types seen."""
+    """One set at the start, in order of first use, with the arguments seen."""
     file = ClaudeFile()
     file.user("Build it.")
     file.answer("a", call("t1", "Read", file_path="x"), call("t2", "Bash", command="ls", timeout=5))
@@ -261,9 +261,9 @@ def test_tools_are_stubs_of_what_was_called() -> None:
     assert tools[0].schema == {
         "type": "object",
         "properties": {
-            "file_path": {"type": "string"},
-            "limit": {"type": "number"},
-            "flags": {"type": "null"},
+            "file_path": {},
+            "limit": {},
+            "flags": {},
         },
     }
 

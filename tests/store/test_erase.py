@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import os
 import random
 import re
@@ -11,11 +12,12 @@ from pathlib import Path
 import apsw
 import pytest
 
-from foreword.core.event import Erased, Replacement, RequestSent, Rewritten, encode_body
+from foreword.core.event import Erased, Replacement, RequestSent, Rewritten
 from foreword.errors import AppendConflict, UnknownEvent
 from foreword.store import Store, zstd
 from foreword.store import erase as erasing
 from foreword.store.artifacts import Artifacts
+from foreword.store.database import Database
 from foreword.store.rows import INLINE
 from tests.store.logs import chain, erase, fork, more, said, start, unit
 
@@ -103,41 +105,56 @@ def test_a_secret_in_the_database_file_goes_too(store: Store) -> None:
 
 
 def test_erasing_leaves_no_copy_that_paging_made(store: Store) -> None:
-    """Rows of all sizes, moved about by many appends and erasures, leave no stale copy in a page."""
+    """Rows that SQLite moved between pages leave no stale copy. The seed is one that left one, once."""
     dice = random.Random(7)
     raw = apsw.Connection(str(Path(store.name, "log.db")))
-    secrets: list[bytes] = []
-    ends = {name: start(store, name)[-1] for name in ("a", "b", "c")}
-    for _ in range(12):
-        for _ in range(20):
-            name = dice.choice("abc")
-            said_now = [
-                said(dice.randbytes(dice.choice([20, 100, 400, 900])).hex())
-                for _ in range(dice.randint(1, 3))
+    names = [f"s{number}" for number in range(6)]
+    logs = {name: start(store, name) for name in names}
+    secrets: set[bytes] = set()
+    gone: set[tuple[str, int]] = set()
+
+    def text(size: int) -> str:
+        return base64.b64encode(dice.randbytes(size)).decode()
+
+    def stored(query: str, *values: object) -> list[bytes]:
+        return [value for (value,) in raw.execute(query, values) if value is not None]  # type: ignore[arg-type]
+
+    for _ in range(2):
+        for _ in range(80):
+            name = dice.choice(names)
+            sizes = [40, 100, 300, 360, 1000, 2500]
+            count = dice.randint(1, 4)
+            events = chain([said(text(dice.choice(sizes))) for _ in range(count)], after=logs[name][-1])
+            units = {}
+            if dice.random() < 0.3:
+                events += chain([REQUEST], after=events[-1])
+                units = {events[-1].seq: [unit(text(dice.choice([100, 1000, 5000])))]}
+            store.append(name, events, units=units)
+            logs[name] += events
+        for _ in range(10):
+            name = dice.choice(names)
+            number = logs_number(raw, name)
+            kept = [
+                event.seq for event in logs[name] if event.kind == "said" and (name, event.seq) not in gone
             ]
-            events = chain([*said_now, REQUEST], after=ends[name])
-            added = [unit(dice.randbytes(dice.choice([50, 3000])).hex())]
-            store.append(name, events, units={events[-1].seq: added})
-            ends[name] = events[-1]
-        name = dice.choice("abc")
-        known = [event for event in store.load(name) if event.kind == "said" and event.body is not None]
-        gone = dice.sample(known, min(len(known), 5))
-        secrets += [encode_body(event.body)[-40:-10] for event in gone if event.body]
-        number = raw.execute("SELECT id FROM session WHERE session = ?", (name,)).get
-        for seq in [event.seq for event in gone]:
-            stored = raw.execute("SELECT payload FROM event WHERE session = ? AND seq = ?", (number, seq)).get
-            secrets.append(stored[-40:-10])
-        secrets += [
-            data[30:60] for (data,) in raw.execute("SELECT data FROM units WHERE session = ?", (number,))
-        ]
-        targets = [event.seq for event in gone]
-        [erased] = chain([Erased(targets=tuple(targets), reason="asked")], after=ends[name])
-        assert store.erase(name, targets, erased)
-        ends[name] = erased
-        files = b"".join(path.read_bytes() for path in Path(store.name).iterdir() if path.is_file())
-        assert [secret for secret in secrets if secret in files] == []
+            targets = dice.sample(kept, min(len(kept), dice.randint(1, 8)))
+            gone |= {(name, seq) for seq in targets}
+            for seq in targets:
+                query = "SELECT payload FROM event WHERE session = ? AND seq = ?"
+                secrets |= {data[60:100] for data in stored(query, number, seq)}
+            secrets |= {data[40:90] for data in stored("SELECT data FROM units WHERE session = ?", number)}
+            [erased] = chain([Erased(targets=tuple(targets), reason="r")], after=logs[name][-1])
+            assert store.erase(name, targets, erased)
+            logs[name].append(erased)
     raw.close()
-    assert len(secrets) > 150
+    files = b"".join(path.read_bytes() for path in Path(store.name).rglob("*") if path.is_file())
+    assert [secret for secret in secrets if secret in files] == []
+    assert len(secrets) > 100
+
+
+def logs_number(raw: apsw.Connection, session: str) -> int:
+    """Return the session's number in the database."""
+    return raw.execute("SELECT id FROM session WHERE session = ?", (session,)).get
 
 
 def test_a_shared_artifact_goes_with_its_last_event(store: Store) -> None:
@@ -207,6 +224,25 @@ def test_a_crash_amid_erasing_is_made_good(
     with Store.open(store.name) as again:
         assert where(again, SECRET.encode()) == set()
         assert again.verify() == []
+
+
+def test_an_erasure_begun_meanwhile_is_not_finished_with_another(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """When a second erasure begins while the first is being finished, it stays to be done."""
+    start(store, "s", said("a"), said("b"))
+    rebuild = erasing._rebuild
+
+    def interrupted(db: Database) -> None:
+        db.execute("UPDATE store SET erasures_begun = erasures_begun + 1")  # as another process would
+        rebuild(db)
+
+    with monkeypatch.context() as patched:
+        patched.setattr(erasing, "_rebuild", interrupted)
+        assert erase(store, "s", 1)
+    assert [problem.code for problem in store.verify()] == ["erasing"]
+    assert store.finish_erasing()
+    assert store.verify() == []
 
 
 def test_erasing_takes_what_dead_writers_left(store: Store) -> None:

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import apsw
@@ -220,22 +221,18 @@ def test_a_closed_store_says_so(tmp_path: Path) -> None:
             use()
 
 
-def test_a_new_store_opened_by_many_at_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize("attempt", range(8))
+def test_a_new_store_opened_by_many_at_once(tmp_path: Path, attempt: int) -> None:
     """Threads that all make the same store get the same one, migrated once."""
-    stores: list[Store] = []
     ready = threading.Barrier(6)
 
-    def make() -> None:
+    def make(_: int) -> Store:
         ready.wait()
-        stores.append(Store.open(tmp_path / "store"))
+        return Store.open(tmp_path / "store")
 
-    threads = [threading.Thread(target=make) for _ in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert len(stores) == 6
-    events = start(stores[0], "s")
-    assert all(store.load("s") == events for store in stores)
+    with ThreadPoolExecutor(6) as threads:
+        stores = list(threads.map(make, range(6)))
+    events = start(stores[0], f"s{attempt}")
+    assert all(store.load(f"s{attempt}") == events for store in stores)
     for store in stores:
         store.close()

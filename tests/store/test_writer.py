@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -57,7 +58,6 @@ def test_one_conflict_in_a_group_fails_alone(store: Store) -> None:
     stale = chain([said("late")], after=ends["s0"])
     store.append("s0", chain([said("first")], after=ends["s0"]))
     before = store.commits
-    other = hold(store)
     outcomes: dict[str, BaseException | None] = {}
 
     def append(name: str) -> None:
@@ -68,17 +68,26 @@ def test_one_conflict_in_a_group_fails_alone(store: Store) -> None:
             outcomes[name] = error
 
     threads = [threading.Thread(target=append, args=(name,)) for name in names]
-    for thread in threads:
-        thread.start()
-    while any(thread.is_alive() for thread in threads) and store._writer and store._writer._queue.qsize() < 5:
-        threads[0].join(0.005)  # the first waits for the lock, the other five for the first
-    other.execute("COMMIT")
-    other.close()
+    busy, go_on = threading.Event(), threading.Event()
+
+    def occupy(_: object) -> None:
+        busy.set()
+        go_on.wait(10)
+
+    with ThreadPoolExecutor(1) as other:
+        other.submit(store._write, occupy, alone=True)
+        assert busy.wait(10)
+        for thread in threads:
+            thread.start()
+        assert store._writer
+        while store._writer._queue.qsize() < len(names):
+            time.sleep(0.001)
+        go_on.set()
     for thread in threads:
         thread.join()
     assert isinstance(outcomes.pop("s0"), AppendConflict)
     assert set(outcomes.values()) == {None}
-    assert store.commits - before == 2
+    assert store.commits - before == 1
     assert [len(store.load(name)) for name in names] == [2] * 6
 
 

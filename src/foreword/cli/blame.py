@@ -28,6 +28,9 @@ A FILE is replayed first, in a folder that is thrown away, and so takes the opti
 when they are given. TEXT is looked for letter by letter in decoded content. Exit code 1 when it is nowhere.
 """
 
+SHOWN = 6
+"""Places in the request that are printed; --json has all."""
+
 
 @click.command("blame", epilog=EPILOG)
 @click.argument("text", metavar="TEXT")
@@ -160,9 +163,11 @@ def _print(found: dict[str, Any]) -> None:
         emit(f"again     {copies} more events: {events}{', …' if copies > 11 else ''}")
     if found["in_request"] is None:
         emit("now       unknown: no request was sent from this log; --provider and --model replay it")
-    for place in found["where"]:
+    for place in found["where"][:SHOWN]:
         emit(f"now       in the request of step {found['request']['step']}: {place['place']}, segment "
              f"{place['segment']} ({place['kind']}), {place['pass']}: {place['why']}")  # fmt: skip
+    if len(found["where"]) > SHOWN:
+        emit(f"          and in {len(found['where']) - SHOWN} more segments")
     left = found["left"]
     if left is not None:
         emit(f"left      step {left['step']}, by event {left['event']}: {left['how']} ({left['why']})")

@@ -33,6 +33,8 @@ COMMANDS = {
 DOES_NOT_HOLD = (OverBudget, Gone, LogCorrupt, ArtifactMissing)
 """Errors about what was asked to be done or checked; every other one is bad use or bad input."""
 
+PIPE_CLOSED = 128 + 13
+
 EXAMPLES = """\b
 Examples:
   foreword replay session.jsonl --provider anthropic --model claude-opus-4-8 --out out
@@ -96,10 +98,9 @@ class Commands(click.Group):
             code = _fail(str(error), 1)
         except ForewordError as error:
             code = _fail(str(error), 2)
-        except BrokenPipeError:
-            # The reader of our output is gone (as with `| head`); nothing can be told there.
-            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-            code = 0
+        except SystemExit:
+            # click's way to say that the reader of our output is gone, as with `| head`: end as others do.
+            code = PIPE_CLOSED
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             code = _fail(f"{where}{error.strerror or error}", 2)

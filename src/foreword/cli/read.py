@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import shlex
-import sys
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -24,11 +23,15 @@ Examples:
   foreword read k3v9ax#41 --grep 'error|warning' --json
   foreword read k3v9ax#41 --raw > result.txt
 
-REF is an artifact as it stands in a request (ALIAS#EVENT, ALIAS#EVENT.BLOCK), or SESSION#EVENT. A page is 400
-lines or 6,000 characters, whichever comes first, and names the command for the next one; --limit 0 lifts
-both. --grep takes a regular expression in Python's syntax, searched line by line in a process of its own
-that is ended after 5 seconds. --bytes counts from 0 and includes both ends. What was erased is named with its
-reason, exit code 1.
+REF is an artifact as it stands in a request (ALIAS#EVENT, ALIAS#EVENT.BLOCK), or SESSION#EVENT.
+
+A page is 400 lines or 6,000 characters, whichever comes first, and names the command for the next one;
+--limit lifts the bound on characters, --limit 0 both. --bytes counts from 0 and includes both ends.
+
+--grep takes a regular expression in Python's syntax, searched line by line in a process of its own that is
+ended after 5 seconds.
+
+What was erased is named with its reason, exit code 1.
 """
 
 _RANGE = re.compile(r"(\d{1,15})-(\d{1,15})?")
@@ -51,6 +54,9 @@ def _range(ctx: click.Context, param: click.Parameter, value: str | None) -> tup
 @click.option("--offset", metavar="LINE", type=click.IntRange(min=1), help="First line, from 1.")
 @click.option("--limit", metavar="N", type=click.IntRange(min=0), help="At most N lines; 0: all of them.")
 @click.option("--tail", metavar="N", type=click.IntRange(min=1), help="Only the last N lines.")
+@click.option(
+    "--start", metavar="CHAR", type=click.IntRange(min=0), help="A page from this character, from 0."
+)
 @click.option("--grep", metavar="RE", help="Only lines in which this regular expression is found.")
 @click.option("--bytes", "span", metavar="A-B", callback=_range, help="Bytes A to B, from 0; A-: to the end.")
 @click.option("--raw", is_flag=True, help="The exact original bytes.")
@@ -61,6 +67,7 @@ def command(
     offset: int | None,
     limit: int | None,
     tail: int | None,
+    start: int | None,
     grep: str | None,
     span: tuple[int, int | None] | None,
     raw: bool,
@@ -68,28 +75,32 @@ def command(
     as_json: bool,
 ) -> None:
     """Read back the content that REF names, page by page or byte by byte."""
-    _check_use(raw=raw, as_json=as_json, span=span, paging=(offset, limit, tail, grep))
+    if raw and as_json:
+        raise click.UsageError("--raw writes bytes and --json a document; give one of them")
+    kinds = {
+        "--offset": offset, "--tail": tail, "--start": start, "--bytes": span, "--raw": raw or None,
+    }  # fmt: skip
+    given = [name for name, value in kinds.items() if value is not None]
+    if len(given) > 1 and given != ["--bytes", "--raw"]:
+        raise click.UsageError(f"{given[0]} and {given[1]} count differently; give one of them")
+    if given and given[0] in ("--start", "--bytes", "--raw") and (limit is not None or grep is not None):
+        raise click.UsageError(f"--limit and --grep are for lines, {given[0]} is not; give one kind")
     from foreword.cli.source import open_store
     from foreword.core.reference import parse_reference
+    from foreword.engine.reading import find
     from foreword.errors import Gone
 
     parse_reference(ref)  # a bad one is told before a store is looked for
     with open_store(store) as opened:
         try:
             if raw:
-                from foreword.engine.reading import find
-
                 data = find(opened, ref)[2]
                 emit_bytes(data if span is None else _cut(data, span))
                 return
-            call = (
-                f"foreword read {_braced(shlex.quote(ref))}{_again(limit, grep, store)} --offset {{offset}}"
-            )
-            page = (
-                _bytes(opened, ref, span, store)
-                if span
-                else _page(opened, ref, offset, limit, tail, grep, call)
-            )
+            if span is not None:
+                page = _bytes(opened, ref, span, store)
+            else:
+                page = _page(opened, ref, offset, limit, tail, start, grep, store)
         except Gone as error:
             if not as_json:
                 raise
@@ -97,33 +108,21 @@ def command(
             raise click.exceptions.Exit(1) from error
     if as_json:
         emit_json(page)
-        return
+    else:
+        _print(page, listed=grep is not None)
+
+
+def _print(page: dict[str, Any], *, listed: bool) -> None:
     text: str = page["text"]
     if is_terminal():
         click.echo(visible(text), nl=not text.endswith("\n"))
     else:
         emit_bytes(text.encode())
-    if page["next"] is not None:
-        sys.stdout.flush()
-        last = page["offset"] + page["returned_lines"] - 1
-        shown = (
-            f"lines {page['offset']:,} to {last:,}" if grep is None else f"{page['returned_lines']:,} lines"
-        )
-        note(f"[{shown} of {page['lines']:,}; next: {page['next']}]")
-
-
-def _check_use(
-    *, raw: bool, as_json: bool, span: tuple[int, int | None] | None, paging: tuple[object, ...]
-) -> None:
-    paged = any(value is not None for value in paging)
-    if raw and as_json:
-        raise click.UsageError("--raw writes bytes and --json a document; give one of them")
-    if (raw or span is not None) and paged:
-        raise click.UsageError(
-            "--raw and --bytes count bytes, --offset, --limit, --tail and --grep lines; give one kind"
-        )
-    if paging[0] is not None and paging[2] is not None:
-        raise click.UsageError("--offset counts from the start, --tail from the end; give one of them")
+    if page["next"] is None:
+        return
+    last = page["offset"] + page["returned_lines"] - 1
+    shown = f"{page['returned_lines']:,} lines" if listed else f"lines {page['offset']:,} to {last:,}"
+    note(f"[{shown} of {page['lines']:,}; next: {page['next']}]")
 
 
 def _page(
@@ -132,24 +131,28 @@ def _page(
     offset: int | None,
     limit: int | None,
     tail: int | None,
+    start: int | None,
     grep: str | None,
-    call: str,
+    place: str | None,
 ) -> dict[str, Any]:
     import msgspec
 
     from foreword.engine.grep import matching
     from foreword.engine.reading import PAGE_CHARACTERS, PAGE_LINES, read_page
 
-    free = limit is not None or tail is not None
+    whole = limit is not None or tail is not None
+    call = f"foreword read {_braced(shlex.quote(ref))}"
     page: Page = read_page(
         store,
         ref,
         offset=offset or 1,
-        limit=None if limit == 0 or (limit is None and tail is not None) else limit or PAGE_LINES,
+        limit=limit or (None if whole else PAGE_LINES),
         tail=tail,
+        start=start,
         keep=None if grep is None else lambda lines: matching(grep, lines),
-        characters=None if free else PAGE_CHARACTERS,
-        call=call,
+        characters=None if whole else PAGE_CHARACTERS,
+        call=f"{call}{_again(limit, grep, place)} --offset {{offset}}",
+        span_call=f"{call}{_again(None, None, place)} --start {{start}}",
     )
     return msgspec.to_builtins(page)
 
@@ -183,8 +186,8 @@ def _bytes(store: Store, ref: str, span: tuple[int, int | None], place: str | No
     cut = _cut(data, span)
     end = span[0] + len(cut)
     more = end < len(data)
-    where = "" if place is None else f" --store {shlex.quote(place)}"
-    following = f"foreword read {shlex.quote(full)} --bytes {end}-{end + len(cut) - 1}{where}"
+    where = [] if place is None else ["--store", place]
+    following = shlex.join(["foreword", "read", full, "--bytes", f"{end}-{end + len(cut) - 1}", *where])
     return {
         "ref": full,
         "kind": kind,

@@ -40,7 +40,7 @@ def command(session: str | None, everything: bool, store: str | None, as_json: b
     else:
         if proof.problems:
             table(("code", "where", "problem"), [[p.code, p.where, p.text] for p in proof.problems])
-        verdict = "all hold" if proof.ok else f"{len(proof.problems)} problems"
+        verdict = "all hold" if proof.ok else f"problems: {len(proof.problems)}"
         emit(f"{proof.sessions} sessions, {proof.events:,} events, {proof.artifacts:,} references: {verdict}")
     if not proof.ok:
         raise click.exceptions.Exit(1)

@@ -10,21 +10,12 @@ from importlib import import_module
 from typing import cast
 
 from foreword.codecs.decoded import WireCodec
-from foreword.errors import CodecError
+from foreword.errors import UnknownWire
 
 CODECS = {
     "anthropic": "foreword.codecs.anthropic:AnthropicCodec",
     "openai-chat": "foreword.codecs.openai_chat:OpenAIChatCodec",
 }
-
-
-class UnknownWire(CodecError):
-    """No codec has this name; ``known``: the wires there are."""
-
-    def __init__(self, wire: str, known: tuple[str, ...]) -> None:
-        self.wire = wire
-        self.known = known
-        super().__init__(f"unknown wire {wire!r}: there are {', '.join(known)}; name one of these")
 
 
 def codec(wire: str) -> WireCodec:

@@ -51,9 +51,11 @@ class AnthropicCodec:
     wire = WIRE
     version = 1
     message_tokens = 3
+    """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
+    tools_tokens = 350
+    """The low end of what is reported (300 to 700) for the hidden tool-use instructions."""
     merges = True
     system_anywhere = False
-    """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
 
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)

@@ -11,9 +11,8 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
-from foreword.codecs import UnknownWire
 from foreword.codecs.reading import At
-from foreword.errors import CodecError
+from foreword.errors import CodecError, UnknownWire
 
 Rule = Literal[
     "form", "role", "first", "placement", "orphan-result", "unanswered-call", "duplicate-call",

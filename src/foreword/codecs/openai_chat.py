@@ -66,6 +66,7 @@ class OpenAIChatCodec:
     wire = WIRE
     version = 1
     message_tokens = 3
+    tools_tokens = 0
     merges = False
     system_anywhere = True
 

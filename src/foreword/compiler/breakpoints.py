@@ -45,4 +45,4 @@ def place_breakpoints(compiled: Compiled) -> dict[int, str | None]:
     head = markable(compiled.head - 1)
     if head is not None and len(set(wanted)) < room:
         wanted.append(head)
-    return {index: None for index in sorted(set(wanted))}
+    return dict.fromkeys(sorted(set(wanted)))

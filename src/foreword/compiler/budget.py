@@ -39,7 +39,9 @@ class Budget(Struct, frozen=True, kw_only=True):
 
         ``grown``: it only adds to the request whose usage is the anchor, so only the growth is uncertain.
         """
-        plain = counted * self.factor * (_MARGIN if self.calibrated else 1.0) + (_SLACK if self.calibrated else 0)
+        plain = counted * self.factor * (_MARGIN if self.calibrated else 1.0) + (
+            _SLACK if self.calibrated else 0
+        )
         if grown and self.anchor_actual and counted >= self.anchor_counted:
             plain = self.anchor_actual + (counted - self.anchor_counted) * self.factor * 1.1 + _SLACK
         return math.ceil(plain) + self.unseen

@@ -30,9 +30,7 @@ class Compiled:
     unseen prefix included. ``grown``: it only adds to the request sent before. ``body``: the exact bytes.
     """
 
-    def __init__(
-        self, view: View, policy: Policy, target: Target, layout: Layout, tail: list[Unit]
-    ) -> None:
+    def __init__(self, view: View, policy: Policy, target: Target, layout: Layout, tail: list[Unit]) -> None:
         self.view = view
         self.policy = policy
         self.target = target
@@ -124,8 +122,7 @@ def compile(
         raise CompileError("no epoch has started: append what propose() returns first")
     epoch = fold.epochs[-1]
     layout = _continue(view, target, previous, epoch) or Layout(epoch)
-    later = [sent for sent in _since(fold.sent, max(epoch.seq, layout.sent))]
-    for sent in later:
+    for sent in _since(fold.sent, max(epoch.seq, layout.sent)):
         _freeze(view, target, layout, sent, previous, sent_units)
     tail = _render(view, target, layout, len(fold.items), before=view.position)
     if len(layout.units) + len(tail) == 0 or (tail or layout.units)[-1].section != "message":
@@ -185,11 +182,7 @@ def _same(units: Sequence[Unit], digests: Sequence[bytes]) -> bool:
 def _render(view: View, target: Target, layout: Layout, stop: int, *, before: int) -> list[Unit]:
     first = not layout.units
     placed = render_head(view, target) if first else []
-    placed.extend(
-        render_items(
-            view, target, layout.items, stop, before=before, epoch=layout.epoch
-        )
-    )
+    placed.extend(render_items(view, target, layout.items, stop, before=before, epoch=layout.epoch))
     if first:
         open_with_user(placed, target)
     return to_units(placed, target, layout.last) if placed else []

@@ -25,7 +25,9 @@ class Excerpt(Struct, frozen=True, kw_only=True):
         if not self.hidden_lines:
             return "\n".join((*self.head, *self.tail))
         last = self.first_hidden + self.hidden_lines - 1
-        note = f"[... {self.hidden_lines} of {self.total_lines} lines hidden: {self.first_hidden} to {last} ...]"
+        note = (
+            f"[... {self.hidden_lines} of {self.total_lines} lines hidden: {self.first_hidden} to {last} ...]"
+        )
         return "\n".join((*self.head, note, *self.tail))
 
 

@@ -37,7 +37,13 @@ class Sketch:
 
 
 def manifest(
-    compiled: Compiled, *, session: str, provider: str, step: int, previous: Sketch | None, violations: Sequence[str]
+    compiled: Compiled,
+    *,
+    session: str,
+    provider: str,
+    step: int,
+    previous: Sketch | None,
+    violations: Sequence[str],
 ) -> dict[str, Any]:
     """Return the manifest of ``compiled`` as JSON values.
 
@@ -107,7 +113,9 @@ def _segments(compiled: Compiled, kept: int) -> list[dict[str, Any]]:
     for index, part in enumerate(compiled.parts):
         end = start + len(part)
         if index == len(units):
-            segments.append(_segment("envelope", (), 0, start, end, 1.0, "none", "base", "closes the request"))
+            segments.append(
+                _segment("envelope", (), 0, start, end, 1.0, "none", "base", "closes the request")
+            )
             break
         unit = units[index]
         cache = "read" if index < kept and index <= cached_to else "write" if index <= cached_to else "none"
@@ -121,7 +129,15 @@ def _segments(compiled: Compiled, kept: int) -> list[dict[str, Any]]:
 
 
 def _segment(
-    kind: str, events: Sequence[int], tokens: int, start: int, end: int, depth: float, cache: str, by: str, why: str
+    kind: str,
+    events: Sequence[int],
+    tokens: int,
+    start: int,
+    end: int,
+    depth: float,
+    cache: str,
+    by: str,
+    why: str,
 ) -> dict[str, Any]:
     return {
         "kind": kind,
@@ -161,8 +177,12 @@ def _omitted(compiled: Compiled) -> list[dict[str, Any]]:
                 add(seq, share, "summary", found[0].why)
             continue
         if isinstance(item, Interaction):
-            if any(isinstance(block, Thinking) for block in item.message.blocks) and not _thinking_sent(view, item):
-                add(item.seq, 0, "dropped", "reasoning that was not returned to us is never sent as reasoning")
+            if any(isinstance(block, Thinking) for block in item.message.blocks) and not _thinking_sent(
+                view, item
+            ):
+                add(
+                    item.seq, 0, "dropped", "reasoning that was not returned to us is never sent as reasoning"
+                )
             for seq in item.result_seqs:
                 replaced = view.replacement(seq, view.position) if seq is not None else None
                 if seq is not None and replaced is not None and (base or not replaced[0].epoch):

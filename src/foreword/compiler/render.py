@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from foreword.core.block import Message, Text, ToolResult, ToolSpec
+from foreword.core.block import Message, Text, Thinking, ToolResult, ToolSpec
 from foreword.core.canonical import digest
 from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
 from foreword.core.frame import frame
@@ -22,9 +22,8 @@ from foreword.errors import CompileError
 READ_TOOL = ToolSpec(
     name="read",
     description=(
-        "Read back content that was left out of this conversation. `ref` is a reference such as k3f9qz#128 "
-        "given in a <foreword> note. Returns numbered lines; `offset` (1-based line) and `limit` page through, "
-        "`grep` keeps the lines that hold a literal text, `tail` gives the last lines."
+        "Read back what was left out here: ref as given in a <foreword> note, e.g. k3f9qz#128; a summary's [#N] is "
+        "ALIAS#N. Lines from offset (1-based), at most limit; tail: the last ones; grep: those with a literal text."
     ),
     schema={
         "type": "object",
@@ -33,6 +32,7 @@ READ_TOOL = ToolSpec(
             "offset": {"type": "integer"},
             "limit": {"type": "integer"},
             "tail": {"type": "integer"},
+            "start": {"type": "integer"},
             "grep": {"type": "string"},
         },
         "required": ["ref"],
@@ -71,7 +71,13 @@ def render_head(view: View, target: Target) -> list[Placed]:
     if target.reader == "tool":
         own = msgspec.structs.replace(READ_TOOL, name=read_tool_name(tools))
         placed.append(
-            Placed(piece=codec.tool(own), category="tools", events=(), by="base", why="reads left-out content back")
+            Placed(
+                piece=codec.tool(own),
+                category="tools",
+                events=(),
+                by="base",
+                why="reads left-out content back",
+            )
         )
     placed += [_key(piece) for piece in keys if piece.layer == "system"]
     for block in blocks:
@@ -104,9 +110,14 @@ def render_items(
     fold = view.fold
     shown: set[int] = set()
     items = fold.items
+    stripped = False
     for index in range(start, stop):
         item = items[index]
         base = index < epoch.items
+        if base:
+            stripped = _strips_thinking(view, item, target) or (stripped and not isinstance(item, Turn))
+        elif index == epoch.items and stripped:
+            yield from _end_turn(target)
         if base and item.seq in fold.revoked and fold.revoked[item.seq] < epoch.seq:
             continue
         found = view.replacement(item.seq, before)
@@ -119,6 +130,28 @@ def render_items(
                 )
             continue
         yield from _render(view, target, item, before=before, base=base, epoch=epoch)
+    if stripped and stop == epoch.items:
+        yield from _end_turn(target)
+
+
+def _strips_thinking(view: View, item: Item, target: Target) -> bool:
+    """Whether the base shows calls of our own without the reasoning that led to them, since it is bound."""
+    return (
+        target.spec.binds_thinking
+        and isinstance(item, Interaction)
+        and bool(item.calls)
+        and any(isinstance(block, Thinking) for block in item.message.blocks)
+    )
+
+
+def _end_turn(target: Target) -> Iterator[Placed]:
+    """End the turn in words: a model that binds its reasoning wants it back until the turn ends."""
+    text = frame(
+        "note", "The record above was rebuilt to fit; the reasoning of its steps is not repeated. Go on."
+    )
+    yield from _engine_text(
+        target, text, "notice", (), "base", "bound reasoning can't stand under a new prefix"
+    )
 
 
 def open_with_user(placed: list[Placed], target: Target) -> None:
@@ -126,7 +159,9 @@ def open_with_user(placed: list[Placed], target: Target) -> None:
     first = next((n for n, item in enumerate(placed) if item.piece.section == "message"), None)
     if first is not None and placed[first].piece.role == "assistant":
         text = frame("note", "The record begins with the assistant's words.")
-        placed[first:first] = _engine_text(target, text, "envelope", (), "repair_pairs", "the user comes first")
+        placed[first:first] = _engine_text(
+            target, text, "envelope", (), "repair_pairs", "the user comes first"
+        )
 
 
 def _render(
@@ -142,7 +177,9 @@ def _render(
             name: Category = "pins" if item.kept else "notice"
             yield from _engine_text(target, text, name, item.events, "journal", item.topic)
         case Interaction():
-            yield from _render_interaction(view, target, item, category, before=before, base=base, epoch=epoch)
+            yield from _render_interaction(
+                view, target, item, category, before=before, base=base, epoch=epoch
+            )
 
 
 def _engine_text(
@@ -159,7 +196,9 @@ def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> 
     by = "journal"
     why = "a person's words" if item.person else "said to the model"
     if message.role in ("system", "developer") and not target.codec.system_anywhere:
-        text = frame("notice", "\n".join(b.text for b in message.blocks if isinstance(b, Text)), role=message.role)
+        text = frame(
+            "notice", "\n".join(b.text for b in message.blocks if isinstance(b, Text)), role=message.role
+        )
         message = Message(role="user", blocks=(Text(text=text),))
         why = f"a {item.message.role} message, framed: this wire takes none just anywhere"
     if base:
@@ -171,7 +210,14 @@ def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> 
 
 
 def _render_interaction(
-    view: View, target: Target, item: Interaction, category: Category, *, before: int, base: bool, epoch: Epoch
+    view: View,
+    target: Target,
+    item: Interaction,
+    category: Category,
+    *,
+    before: int,
+    base: bool,
+    epoch: Epoch,
 ) -> Iterator[Placed]:
     by = "base" if base else "journal"
     thinking = _own(view, item, target, epoch, base)
@@ -204,7 +250,9 @@ def _render_interaction(
     for piece in target.codec.results(results):
         seq = item.result_seqs[piece.source]
         pass_name, why = reasons[piece.source]
-        yield Placed(piece=piece, category=category, events=(seq,) if seq is not None else (), by=pass_name, why=why)
+        yield Placed(
+            piece=piece, category=category, events=(seq,) if seq is not None else (), by=pass_name, why=why
+        )
 
 
 def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:
@@ -217,7 +265,10 @@ def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool
     if not isinstance(body, Answered) or body.request is None or event.origin not in OWN_ORIGINS:
         return False
     sent = view.fold.events[body.request].body
-    if not isinstance(sent, RequestSent) or (sent.wire, sent.model) != (target.codec.wire, target.params.model):
+    if not isinstance(sent, RequestSent) or (sent.wire, sent.model) != (
+        target.codec.wire,
+        target.params.model,
+    ):
         return False
     request = body.request
     return not target.spec.binds_thinking or (not base and request > epoch.seq)
@@ -230,11 +281,18 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
     role = previous.role if previous is not None and previous.section == "message" else ""
     exact = target.counter.exact
     overhead = target.codec.message_tokens
+    first_tool = previous is None
     for item, count in zip(placed, counts, strict=True):
         piece = item.piece
         opens = piece.section == "message" and not (target.codec.merges and piece.role == role)
         if piece.section == "message":
             role = piece.role
+        tokens = count + piece.media_tokens
+        if opens or (piece.section == "system" and not target.codec.merges):
+            tokens += overhead
+        if piece.section == "tool" and first_tool:
+            tokens += target.codec.tools_tokens
+            first_tool = False
         units.append(
             Unit(
                 section=piece.section,
@@ -243,7 +301,7 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
                 kind=piece.kind,
                 data=piece.data,
                 digest=digest(unit_digest_input(piece)),
-                tokens=count + piece.media_tokens + (overhead if opens or (piece.section == "system" and not target.codec.merges) else 0),
+                tokens=tokens,
                 exact=exact and piece.media_tokens == 0,
                 markable=piece.markable,
                 category=item.category,

@@ -7,7 +7,7 @@ that never came is *unknown*. What a person said is not summarised at all; it st
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, cast
 
 import msgspec
 
@@ -20,7 +20,17 @@ from foreword.core.view import Interaction, Item, Notice, Turn, View
 _PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
 _COMMAND_KEYS = ("command", "cmd", "script")
 _CHANGING = ("write", "edit", "patch", "create", "insert", "replace", "delete", "rename", "move", "apply")
-_ERROR_WORDS = ("error", "fail", "fatal", "exception", "traceback", "panic", "cannot", "undefined", "not found")
+_ERROR_WORDS = (
+    "error",
+    "fail",
+    "fatal",
+    "exception",
+    "traceback",
+    "panic",
+    "cannot",
+    "undefined",
+    "not found",
+)
 _LINE_CHARS = 220
 
 _ORDER = ("last", "error", "changed", "command", "call", "said", "read", "note")
@@ -122,7 +132,9 @@ def _said(item: Item) -> str:
 
 
 def _add_calls(item: Interaction, add: Any) -> None:
-    for position, (call, result, seq) in enumerate(zip(item.calls, item.results, item.result_seqs, strict=True)):
+    for position, (call, result, seq) in enumerate(
+        zip(item.calls, item.results, item.result_seqs, strict=True)
+    ):
         if position in item.unknown:
             result = None
         at = seq if seq is not None else item.seq
@@ -139,7 +151,9 @@ def _add_calls(item: Interaction, add: Any) -> None:
         else:
             result_line = f"; {_clip(text, 160)}" if text.strip() else ""
             add("call", f"{call.name}({_clip(call.arguments, 160)}): {outcome}{result_line}", at)
-        if result is not None and (result.is_error or (outcome.startswith("exit code") and outcome != "exit code 0")):
+        if result is not None and (
+            result.is_error or (outcome.startswith("exit code") and outcome != "exit code 0")
+        ):
             add("error", f"error, verbatim: {_error_line(text)}", at)
 
 
@@ -175,7 +189,7 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
         value = msgspec.json.decode(call.arguments.encode())
     except (msgspec.DecodeError, UnicodeEncodeError):
         return {}
-    return value if isinstance(value, dict) else {}
+    return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
 
 
 def _first(arguments: dict[str, Any], keys: Sequence[str]) -> str | None:

@@ -19,7 +19,17 @@ from foreword.core.usage import Usage
 
 Trust = Literal["person", "operator", "engine", "model", "tool", "foreign"]
 Why = Literal[
-    "start", "arrival", "hard", "permission", "stage", "price", "cold", "quality", "manual", "upgrade", "switch"
+    "start",
+    "arrival",
+    "hard",
+    "permission",
+    "stage",
+    "price",
+    "cold",
+    "quality",
+    "manual",
+    "upgrade",
+    "switch",
 ]
 How = Literal["externalized", "deduplicated", "cleared", "summarized", "reset"]
 

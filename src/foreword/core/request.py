@@ -97,6 +97,8 @@ class Codec(Protocol):
     """Whether neighbouring units of one role stand in one message."""
     message_tokens: int
     """Tokens a message costs beyond its text, by the provider's public rule."""
+    tools_tokens: int
+    """Tokens that a request with tools costs beyond their definitions."""
 
     def keys(self, params: Params) -> list[Piece]: ...
     def tool(self, tool: ToolSpec) -> Piece: ...

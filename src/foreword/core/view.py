@@ -291,7 +291,9 @@ class Fold:
                     waiting.remove((interaction, body.call))
             interaction.unknown.add(body.call)
             text = Text(text=body.text)
-            self._close(seq, interaction, body.call, ToolResult(call_id=call.id, content=(text,), is_error=True))
+            self._close(
+                seq, interaction, body.call, ToolResult(call_id=call.id, content=(text,), is_error=True)
+            )
         elif body.fault == "orphan_result":
             self.mended.add(body.event)
         elif body.fault == "no_user_turn":
@@ -342,7 +344,9 @@ class View:
         """Return the view after ``events``. An erasure folds anew, since it changes what was read before."""
         if any(isinstance(event.body, Erased) for event in events):
             known = [*self.fold.events, *events]
-            gone = {target for event in known if isinstance(event.body, Erased) for target in event.body.targets}
+            gone = {
+                target for event in known if isinstance(event.body, Erased) for target in event.body.targets
+            }
             return View.of(
                 msgspec.structs.replace(event, body=None, nonce=None) if event.seq in gone else event
                 for event in known

@@ -1,4 +1,4 @@
-"""Importing into a store: the same file again adds nothing, a grown one what is new, a changed past a fork."""
+"""Importing into a store: the same file again adds nothing, a grown one its rest, a changed past a fork."""
 
 from __future__ import annotations
 

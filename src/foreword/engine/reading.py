@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 from msgspec import Struct
 
+from foreword.compiler.budget import budget_of
 from foreword.core.event import Event
 from foreword.core.reference import content_bytes, parse_reference
 from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from foreword.store.store import Store
 
 PAGE_LINES = 400
+_NUMBERS = ("offset", "limit", "tail", "start")
 PAGE_CHARACTERS = 6_000
 """A page of the read tool stays near 2,000 tokens; the next call is named when there is more."""
 
@@ -80,17 +82,20 @@ def read_page(
     offset: int = 1,
     limit: int | None = None,
     tail: int | None = None,
+    start: int | None = None,
     grep: str | None = None,
     keep: Callable[[Sequence[str]], Sequence[int]] | None = None,
     characters: int | None = None,
     call: str = "foreword read {ref} --offset {offset}",
+    span_call: str = "foreword read {ref} --start {start}",
 ) -> Page:
     """Read lines of what ``ref`` names.
 
     ``offset``: first line, from 1. ``limit``: at most so many lines, None: all. ``tail``: only the last lines.
     ``grep``: only lines that hold this literal text; ``keep``: only those whose indexes it returns, in order.
-    ``characters``: end the page before it grows over this;
-    one longer line still comes whole. ``call``: form of the call for the next page.
+    ``characters``: end the page before it grows over this. ``start``: a page of ``characters`` from this one on,
+    from 0, whatever lines they stand in; so does a first line that is longer. ``call`` and ``span_call``: form
+    of the call for the next page.
     """
     full, kind, data = find(source, ref)
     text = data.decode("utf-8", "replace")
@@ -101,21 +106,25 @@ def read_page(
     elif grep is not None:
         numbers = [n for n in numbers if grep in lines[n]]
     if tail is not None:
-        start = max(0, len(numbers) - tail)
+        begin = max(0, len(numbers) - tail)
     else:
-        start = sum(1 for n in numbers if n < offset - 1)
-    stop = len(numbers) if limit is None else min(len(numbers), start + max(0, limit))
+        begin = sum(1 for n in numbers if n < offset - 1)
+    stop = len(numbers) if limit is None else min(len(numbers), begin + max(0, limit))
     shown: list[str] = []
     size = 0
-    for n in numbers[start:stop]:
+    if start is None and characters is not None and begin < stop and len(lines[numbers[begin]]) > characters:
+        start = sum(len(line) for line in lines[: numbers[begin]])
+    if start is not None:
+        return _span(full, kind, len(data), text, start, characters or len(text), span_call)
+    for n in numbers[begin:stop]:
         size += len(lines[n])
         if characters is not None and shown and size > characters:
             break
         shown.append(lines[n])
-    end = start + len(shown)
+    end = begin + len(shown)
     more = end < len(numbers)
     following = call.format(ref=full, offset=numbers[end] + 1) if more else None
-    first = numbers[start] + 1 if start < len(numbers) else len(lines) + 1
+    first = numbers[begin] + 1 if begin < len(numbers) else len(lines) + 1
     return Page(
         ref=full,
         kind=kind,
@@ -129,6 +138,23 @@ def read_page(
     )
 
 
+def _span(ref: str, kind: str, size: int, text: str, start: int, characters: int, call: str) -> Page:
+    """Return the page of characters ``start`` to ``start + characters``, whatever lines they stand in."""
+    shown = text[start : start + characters]
+    more = start + len(shown) < len(text)
+    return Page(
+        ref=ref,
+        kind=kind,
+        bytes=size,
+        lines=len(_lines(text)),
+        offset=text.count("\n", 0, start) + 1,
+        returned_lines=len(_lines(shown)),
+        truncated=more,
+        next=call.format(ref=ref, start=start + len(shown)) if more else None,
+        text=shown,
+    )
+
+
 def _lines(text: str) -> list[str]:
     """Split at newlines only, keeping them, so that joining gives the text back."""
     lines = text.split("\n")
@@ -136,18 +162,30 @@ def _lines(text: str) -> list[str]:
     return [line + "\n" for line in lines] + ([last] if last else [])
 
 
+def page_characters(session: Session) -> int:
+    """Characters of a page: 6,000, less where the session's budget is small."""
+    if session.target is None:
+        return PAGE_CHARACTERS
+    budget = budget_of(session.view, session.policy, session.target)
+    room = budget.counted(max(0, budget.available - budget.unseen))
+    return max(400, min(PAGE_CHARACTERS, int(room * session.policy.result_share) * 3))
+
+
 def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
     """Execute the read tool's call; a fault is told as text, since the model must see it and go on."""
     try:
         given = msgspec.json.decode(arguments.encode()) if isinstance(arguments, str) else dict(arguments)
     except (msgspec.DecodeError, UnicodeEncodeError):
-        return "[arguments are not JSON; give {\"ref\": ...}]"
+        return '[arguments are not JSON; give {"ref": ...}]'
     if not isinstance(given, dict) or not isinstance(given.get("ref"), str):
-        return "[ref is missing; give {\"ref\": \"...\"} as a <foreword> note names it]"
-    numbers = {name: given[name] for name in ("offset", "limit", "tail") if isinstance(given.get(name), int)}
+        return '[ref is missing; give {"ref": "..."} as a <foreword> note names it]'
+    numbers = {
+        name: given[name] for name in _NUMBERS if isinstance(given.get(name), int) and given[name] >= 0
+    }
     grep = given["grep"] if isinstance(given.get("grep"), str) else None
     epochs = session.view.fold.epochs
     name = (epochs[-1].body.read_tool if epochs else None) or "read"
+    asked = f", grep={msgspec.json.encode(grep).decode()}" if grep is not None else ""
     try:
         page = read_page(
             session,
@@ -155,9 +193,11 @@ def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
             limit=numbers.get("limit", PAGE_LINES),
             offset=numbers.get("offset", 1),
             tail=numbers.get("tail"),
+            start=numbers.get("start"),
             grep=grep,
-            characters=PAGE_CHARACTERS,
-            call=name + '(ref="{ref}", offset={offset})',
+            characters=page_characters(session),
+            call=name + '(ref="{ref}", offset={offset}' + asked.replace("{", "{{").replace("}", "}}") + ")",
+            span_call=name + '(ref="{ref}", start={start})',
         )
     except ForewordError as error:
         return f"[{error}]"

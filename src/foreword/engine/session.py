@@ -42,14 +42,21 @@ from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
 from foreword.engine.reading import Page, read_page, run_read_tool
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
-from foreword.errors import AppendConflict, CompileError, NotErasable, UnknownEvent
+from foreword.errors import (
+    AppendConflict,
+    CompileError,
+    ErasureIncomplete,
+    NotErasable,
+    UnknownEvent,
+    UnknownSession,
+)
 from foreword.store.store import Store
 
 _RETRIES = 50
 
 ERASABLE = frozenset(
-    ("said", "answered", "tool_returned", "rewritten", "noticed", "pinned", "revoked", "instructions_set",
-     "tools_set", "repaired", "foreign_noted")
+    ("said", "answered", "tool_returned", "rewritten", "noticed", "pinned", "instructions_set", "tools_set",
+     "repaired", "foreign_noted")
 )  # fmt: skip
 """Kinds of events that hold content. The others are the log's structure."""
 
@@ -104,26 +111,29 @@ class Session:
         """
         if target is None and provider is not None and model is not None:
             target = target_for(provider, model)
-        known = store is not None and any(row.id == name for row in store.sessions())
-        if store is not None and known:
-            units = store.sent_units(name)
-            events = store.load(name)
-            return cls(
-                events, store=store, target=target, policy=policy, clock=clock, nonces=nonces, sent_units=units
-            )
+        if store is not None:
+            try:
+                units = store.sent_units(name)
+                events = store.load(name)
+            except UnknownSession:
+                pass
+            else:
+                return cls(
+                    events, store=store, target=target, policy=policy, clock=clock, nonces=nonces, sent_units=units
+                )
         base = store.load(parent[0])[: parent[1] + 1] if store is not None and parent is not None else []
         session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
         for _ in range(_RETRIES):
             alias = store.alias_for(name) if store is not None else "local"
             opened = SessionOpened(session=name, alias=alias, format=format, source=source, parent=parent)
             try:
-                session._append([Draft(body=opened, actor="engine", origin="engine", trust="engine")], name=name)
+                session._append(
+                    [Draft(body=opened, actor="engine", origin="engine", trust="engine")], name=name
+                )
                 return session
             except AppendConflict:
                 if store is not None and any(row.id == name for row in store.sessions()):
-                    return cls.open(
-                        store, name, target=target, policy=policy, clock=clock, nonces=nonces
-                    )
+                    return cls.open(store, name, target=target, policy=policy, clock=clock, nonces=nonces)
         raise CompileError(f"no free alias for session {name!r} after {_RETRIES} tries")
 
     @property
@@ -277,6 +287,16 @@ class Session:
         """
         self._event(at)
         self.flush()
+        child = self._begin_fork(at, name)
+        for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
+            if isinstance(event.body, Erased) and min(event.body.targets) <= at:
+                shared = tuple(seq for seq in event.body.targets if seq <= at)
+                answers = tuple(answer for answer in event.body.answers if answer[0] <= at)
+                body = Erased(targets=shared, reason=event.body.reason, answers=answers)
+                child.append(Draft(body=body, causes=()))
+        return child
+
+    def _begin_fork(self, at: int, name: str | None) -> Session:
         if self.store is None:
             child = Session(
                 self.events[: at + 1],
@@ -318,7 +338,8 @@ class Session:
         """Erase the payloads of events and of all that was derived from them, in this session, in those that it
 
         was forked from and in every fork that shares them. Return the seqs erased here.
-        Raises: UnknownEvent; NotErasable for an event without content.
+        Raises: UnknownEvent; NotErasable for an event without content; ErasureIncomplete when the log says so but
+        another reader still holds old pages of the file.
         """
         wanted = set(targets)
         for seq in wanted:
@@ -334,27 +355,32 @@ class Session:
             return tuple(sorted(set(self.view.fold.erased) | set(self._erase(wanted - shared, reason))))
         return self._erase(wanted, reason)
 
-    def _erase(self, wanted: set[int], reason: str) -> tuple[int, ...]:
-        """Erase here and then in the forks."""
+    def _erase(
+        self, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...] = ()
+    ) -> tuple[int, ...]:
+        """Erase here and then in the forks. ``inherited``: what the parent's erased results answered."""
         wanted = wanted | _derived(self.events, wanted)
         if not wanted:
             return ()
-        body = Erased(targets=tuple(sorted(wanted)), reason=reason, answers=_answers(self.view, wanted))
+        answers = tuple(sorted({*inherited, *_answers(self.view, wanted)}))
+        body = Erased(targets=tuple(sorted(wanted)), reason=reason, answers=answers)
         for _ in range(_RETRIES):
             event = self._seal([Draft(body=body)])[0]
             if self.store is None:
                 self.view = self.view.extend([event])
                 break
             try:
-                self.store.erase(self.id, body.targets, event)
+                complete = self.store.erase(self.id, body.targets, event)
             except AppendConflict:
                 self.reload()
                 continue
             for row in self.store.sessions():
                 if row.parent is not None and row.parent[0] == self.id and min(wanted) <= row.parent[1]:
-                    inherited = {seq for seq in wanted if seq <= row.parent[1]}
-                    self._relative(row.id)._erase(inherited, reason)
+                    shared = {seq for seq in wanted if seq <= row.parent[1]}
+                    self._relative(row.id)._erase(shared, reason, answers)
             self.reload()
+            if not complete:
+                raise ErasureIncomplete(self.store.name, body.targets)
             break
         self._compiled = None
         self._sent_units = None

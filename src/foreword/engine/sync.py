@@ -28,6 +28,19 @@ if TYPE_CHECKING:
 _NOTE = 200
 """Characters that a caller's own note about a cut may have."""
 
+_CUT_WORDS = (
+    "cleared",
+    "removed",
+    "truncated",
+    "omitted",
+    "elided",
+    "hidden",
+    "pruned",
+    "trimmed",
+    "shortened",
+)
+"""What a placeholder says when its holder cut the content."""
+
 
 class Synced(Struct, frozen=True, kw_only=True):
     """What ``sync`` did, and the request to send.
@@ -149,7 +162,8 @@ def _drafts(message: Message) -> Iterator[Draft]:
 def _fold(drafts: Sequence[Draft]) -> Fold:
     """Fold facts that are in no log; the seq of each is its index."""
     return Fold(
-        seal(draft, seq=index, at=0, tenant="", previous=GENESIS, nonce=b"") for index, draft in enumerate(drafts)
+        seal(draft, seq=index, at=0, tenant="", previous=GENESIS, nonce=b"")
+        for index, draft in enumerate(drafts)
     )
 
 
@@ -241,7 +255,9 @@ def _block_key(block: Block) -> Any:
         case Opaque():
             return [block.form, _bare(_value(block.raw))]
         case _:
-            return _bare({name: value for name, value in msgspec.to_builtins(block).items() if name != "extra"})
+            return _bare(
+                {name: value for name, value in msgspec.to_builtins(block).items() if name != "extra"}
+            )
 
 
 def _result_key(result: ToolResult) -> bytes:
@@ -271,15 +287,18 @@ def is_shortened(whole: str, short: str) -> bool:
     """Whether ``short`` is ``whole`` cut by its holder rather than edited.
 
     It must be shorter, and but for one note of at most 200 characters it must be the head and the tail of the
-    whole text; a bare bracketed placeholder counts too.
+    whole text. A bare bracketed placeholder counts too; one that says what was done, at any length.
 
     >>> is_shortened("line 1\\nline 2\\nline 3", "line 1\\n[cut]\\nline 3"), is_shortened("exit 1", "exit 0")
     (True, False)
     """
+    bare = short.strip()
+    placeholder = 0 < len(bare) <= _NOTE and bare[0] in "[<(" and bare[-1] in "])>"
+    if placeholder and any(word in bare.lower() for word in _CUT_WORDS):
+        return True
     if len(short) >= len(whole):
         return False
-    bare = short.strip()
-    if not bare or (len(bare) <= _NOTE and bare[0] in "[<(" and bare[-1] in "])>"):
+    if placeholder or not bare:
         return True
     head = _shared(whole, short)
     tail = _shared(whole[head:][::-1], short[head:][::-1])

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, Literal
 
 from foreword.codecs import codec
 from foreword.core.catalog import Catalog
@@ -12,6 +12,10 @@ from foreword.core.tokens import counter
 
 _DEFAULT_MAX_OUTPUT = 8_192
 
+_UNSTREAMED_OUTPUT = 20_000
+"""Output asked for by default, in tokens: the official Anthropic client refuses more without streaming
+(anthropic 2.14.0: 10 minutes at its assumed speed are 21,333 tokens)."""
+
 
 def target_for(
     provider: str,
@@ -19,14 +23,16 @@ def target_for(
     *,
     window: int | None = None,
     reserve_output: int | None = None,
+    max_output: int | None = None,
     reader: str = "tool",
-    count: str = "auto",
+    count: Literal["auto", "estimate", "o200k"] = "auto",
     keys: dict[str, Any] | None = None,
 ) -> Target:
     """Return whom to compile for.
 
     ``provider`` names a wire (``anthropic``, ``openai-chat``); ``model`` a catalog row or alias. ``window``:
-    tokens, None: the catalog's. ``reserve_output``: tokens, None: min(largest output, window / 8).
+    tokens, None: the catalog's. ``reserve_output``: tokens kept free for the answer, None: min(largest output,
+    window / 8). ``max_output``: tokens asked for in the request, None: the reserve, at most 20,000.
     ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form.
     Raises: UnknownModel; CodecError for an unknown wire; MissingExtra when ``count`` asks for one.
     """
@@ -34,11 +40,12 @@ def target_for(
     size = spec.window if window is None else window
     largest = spec.max_output or _DEFAULT_MAX_OUTPUT
     reserve = max(1, min(largest, size // 8)) if reserve_output is None else reserve_output
+    asked = max(1, min(reserve, largest, max_output if max_output is not None else _UNSTREAMED_OUTPUT))
     return Target(
         spec=spec,
         codec=codec(provider),
         counter=counter(count),
-        params=Params(model=model, max_output=max(1, min(reserve, largest)), keys=keys or {}),
+        params=Params(model=model, max_output=asked, keys=keys or {}),
         window=size,
         reserve_output=reserve,
         reader=reader,

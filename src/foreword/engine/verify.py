@@ -42,12 +42,13 @@ def verify(store: Store, session: str | None = None) -> Proof:
 
     Raises: UnknownSession.
     """
+    stored = store.verify(session)
+    damaged = {found.session for found in stored}
     problems = [
         Fault(code=found.code, where=_where(store.name, found.session, found.seq), text=found.fault)
-        for found in store.verify(session)
+        for found in stored
     ]
     names = [session] if session is not None else [row.id for row in store.sessions()]
-    damaged = {found.session for found in store.verify(session)} if problems else set[str | None]()
     events = artifacts = 0
     for name in names:
         try:

@@ -24,7 +24,7 @@ from foreword.core.reference import content_bytes
 from foreword.core.target import Target
 from foreword.core.usage import Usage
 from foreword.engine.session import Session
-from foreword.errors import OverBudget
+from foreword.errors import EmptyRequest, OverBudget
 from foreword.importers.imported import Imported
 from foreword.store.store import Store
 from foreword.testing.anthropic_referee import AnthropicReferee
@@ -153,10 +153,12 @@ class Replay:
         started = time.perf_counter()
         try:
             compiled = self.session.compile()
-        except OverBudget as error:
+        except (OverBudget, EmptyRequest) as error:
             self._ms.append((time.perf_counter() - started) * 1000)
             self._refused(step, error)
-            self.session.append(msgspec.structs.replace(draft, body=msgspec.structs.replace(body, usage=None)))
+            self.session.append(
+                msgspec.structs.replace(draft, body=msgspec.structs.replace(body, usage=None))
+            )
             return
         data = compiled.body
         self._ms.append((time.perf_counter() - started) * 1000)
@@ -186,20 +188,20 @@ class Replay:
         if usage is not None:
             self._usage.append(usage)
 
-    def _refused(self, step: int, error: OverBudget) -> None:
-        refusal = {
-            "step": step,
-            "error": "OverBudget",
-            "text": str(error),
-            "needed": error.needed,
-            "window": error.window,
-            "reserve_output": error.reserve_output,
-            "unseen": error.unseen,
-            "smallest_window": error.smallest_window,
-            "required": [
-                {"name": name, "events": list(events), "tokens": tokens} for name, events, tokens in error.required
-            ],
-        }
+    def _refused(self, step: int, error: OverBudget | EmptyRequest) -> None:
+        refusal: dict[str, Any] = {"step": step, "error": type(error).__name__, "text": str(error)}
+        if isinstance(error, OverBudget):
+            refusal |= {
+                "needed": error.needed,
+                "window": error.window,
+                "reserve_output": error.reserve_output,
+                "unseen": error.unseen,
+                "smallest_window": error.smallest_window,
+                "required": [
+                    {"name": name, "events": list(events), "tokens": tokens}
+                    for name, events, tokens in error.required
+                ],
+            }
         self.refusals.append(refusal)
         if self.out is not None:
             folder = self.out / "steps"
@@ -216,7 +218,9 @@ class Replay:
             if isinstance(block, Text | Thinking | ToolCall)
         ]
         output = sum(self.target.counter.count_many(said)) if said else 0
-        return msgspec.structs.replace(usage, output=round(output * self.session.policy.uncalibrated_factor / 1.6))
+        return msgspec.structs.replace(
+            usage, output=round(output * self.session.policy.uncalibrated_factor / 1.6)
+        )
 
     # -- the report ----------------------------------------------------------------------------------------
 
@@ -230,7 +234,9 @@ class Replay:
         usage = _total(self._usage)
         unseen = [self.unseen] * len(self._usage)
         read = sum(u.cache_read or 0 for u in self._usage) + sum(unseen[1:])
-        written = sum((u.cache_write_short or 0) + (u.cache_write_long or 0) for u in self._usage) + sum(unseen[:1])
+        written = sum((u.cache_write_short or 0) + (u.cache_write_long or 0) for u in self._usage) + sum(
+            unseen[:1]
+        )
         uncached = sum(u.uncached or 0 for u in self._usage)
         sent = read + written + uncached
         broke = [made["prefix"]["broke"] for made in self.steps if made["prefix"]["broke"] is not None]
@@ -245,7 +251,7 @@ class Replay:
             "window": self.target.window,
             "steps": len(self.steps) + len(self.refusals),
             "refused_steps": len(self.refusals),
-            "over_budget_steps": len(self.refusals),
+            "over_budget_steps": sum(refusal["error"] == "OverBudget" for refusal in self.refusals),
             "tokens": {
                 "sent": sent,
                 "cache_read": read,

@@ -7,11 +7,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foreword.codecs import UnknownWire
 from foreword.compiler.compile import Compiled
 from foreword.compiler.policy import DEFAULT, Policy
 from foreword.core.target import Target
 from foreword.engine.contents import Contents
+from foreword.errors import UnknownWire
 from foreword.evals.replay import REFEREES, Keep, Replay
 from foreword.importers.imported import Imported
 from foreword.store.store import Store

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import Any
 
 from foreword.errors import ForewordError
@@ -27,21 +28,20 @@ def overview(imported: Imported) -> dict[str, Any]:
     """Return what fills the context by category, and for each step what it added and how its news begin."""
     measured = stats(imported)
     begins: dict[int, str] = {}
+    calls: Counter[int] = Counter()
     for row in rows_of(imported.drafts):
+        calls[row.step] += row.category == "call"
         if row.category in ("person", "said") or (
             row.category in ("answer", "call") and row.step not in begins
         ):
             begins[row.step] = row.text[:BEGINS]
-    calls: dict[int, int] = {}
-    for row in rows_of(imported.drafts):
-        calls[row.step] = calls.get(row.step, 0) + (row.category == "call")
     return {
         "session": imported.session,
         "format": imported.format,
         "steps": measured["steps"],
         "tokens": measured["tokens"],
         "by_step": [
-            {**step, "calls": calls.get(step["step"], 0), "begins": begins.get(step["step"], "")}
+            {**step, "calls": calls[step["step"]], "begins": begins.get(step["step"], "")}
             for step in measured["by_step"]
         ],
     }

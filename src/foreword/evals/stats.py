@@ -25,7 +25,7 @@ REPEATED_FROM = 200
 
 
 def totals(imported: Imported) -> dict[str, Any]:
-    """Return the counts of a session. ``tokens``: of its text, by the counter. ``usage`` None: none is known."""
+    """Return the counts of a session. ``tokens``: of its text, as counted. ``usage`` None: none known."""
     answers = _answers(imported.drafts)
     usages = [answer.usage for answer in answers if answer.usage is not None]
     return {

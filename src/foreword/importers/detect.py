@@ -20,7 +20,7 @@ LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"type", "version", "id", "cwd"}), "a session of pi or a tool like it"),
     (frozenset({"sessionId", "projectHash"}), "a Gemini CLI session"),
     (frozenset({"trajectory", "history"}), "a SWE-agent trajectory"),
-    (frozenset({"system_prompt", "messages", "modelInfo"}), "a Cline session"),
+    (frozenset({"sessionId", "agent", "messages"}), "a Cline session"),
 )
 KNOWN = "formats are claude-code, openai-chat and anthropic; name one with --format"
 
@@ -63,6 +63,8 @@ def messages_of(value: dict[str, Any]) -> list[Any]:
 
 def format_of(path: str, rows: Sequence[Row]) -> str:
     """Name the format of a file from its first rows. Raises ImportFailed: unknown, or two formats in one."""
+    if rows and (foreign := _lookalike(rows[0])) is not None and shape_of(rows[0].value) == "document":
+        raise ImportFailed(path, foreign, KNOWN)
     firsts: dict[str, Row] = {}
     known = [row for row in rows if shape_of(row.value) is not None]
     for row in known:
@@ -100,12 +102,18 @@ def _wire_of(path: str, values: Iterable[dict[str, Any]]) -> str:
     return "anthropic" if blocks or (lists and not chat) else "openai-chat"
 
 
+def _lookalike(row: Row) -> str | None:
+    if isinstance(row.value, dict):
+        for members, name in LOOKALIKES:
+            if members <= row.value.keys():
+                return f"{row.where}: looks like {name}, which is not supported"
+    return None
+
+
 def _unknown(rows: Sequence[Row]) -> str:
     for row in rows:
-        if isinstance(row.value, dict):
-            for members, name in LOOKALIKES:
-                if members <= row.value.keys():
-                    return f"{row.where}: looks like {name}, which is not supported"
+        if (foreign := _lookalike(row)) is not None:
+            return foreign
     stranger = next((row for row in rows if shape_of(row.value) is None), None)
     where = f"{stranger.where} is neither" if stranger else "it holds none"
     return f"not a file of session records or messages: {where}"

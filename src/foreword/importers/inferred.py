@@ -16,23 +16,22 @@ from foreword.importers.imported import Flaw
 LOW_OUTPUT = 0.5
 """A recorded output below this part of the counted answers can't be right."""
 
-JSON_TYPES = {bool: "boolean", int: "integer", float: "number", str: "string", list: "array", dict: "object"}
-
 
 def tool_stubs(drafts: Iterable[Draft]) -> tuple[ToolSpec, ...]:
     """Make a stub of each tool that was called, in order of first use.
 
-    Its schema names the arguments seen, in order of appearance, with the types seen; nothing is required.
+    Its schema names the arguments seen, in order of appearance, and no more: a stub costs tokens in every
+    request, and types are guesses where a value was seen once.
     """
-    tools: dict[str, dict[str, dict[str, None]]] = {}
+    tools: dict[str, dict[str, dict[str, Any]]] = {}
     for draft in drafts:
         for block in _blocks(draft):
             if isinstance(block, ToolCall):
                 properties = tools.setdefault(block.name, {})
-                for name, value in _arguments(block).items():
-                    properties.setdefault(name, {}).setdefault(JSON_TYPES.get(type(value), "null"))
+                for name in _arguments(block):
+                    properties.setdefault(name, {})
     return tuple(
-        ToolSpec(name=name, schema={"type": "object", "properties": _properties(properties)}, inferred=True)
+        ToolSpec(name=name, schema={"type": "object", "properties": properties}, inferred=True)
         for name, properties in tools.items()
     )
 
@@ -120,8 +119,3 @@ def _arguments(call: ToolCall) -> dict[str, Any]:
         return msgspec.json.decode(call.arguments, type=dict[str, Any])
     except (msgspec.DecodeError, RecursionError):
         return {}
-
-
-def _properties(seen: dict[str, dict[str, None]]) -> dict[str, Any]:
-    types = {name: list(kinds) for name, kinds in seen.items()}
-    return {name: {"type": kinds[0] if len(kinds) == 1 else kinds} for name, kinds in types.items()}

@@ -52,9 +52,8 @@ def connect(place: Place, *, read_only: bool) -> Database:
         raise StoreUnavailable(place.name, f"SQLite {version} can corrupt it", "install apsw 3.51.3 or later")
     if not place.exists():
         if read_only:
-            raise StoreUnavailable(
-                place.name, "holds no store", "check the path; `foreword import FILE` makes one"
-            )
+            move = "check the path; `foreword import FILE` makes one"
+            raise StoreUnavailable(place.name, "holds no store", move)
         place.make()
     try:
         return _reading(place) if read_only else _writing(place)
@@ -99,20 +98,24 @@ def _reading(place: Place) -> Database:
             raise
         name = f"file:{quote(str(place.database))}?immutable=1"
         db = _open(name, apsw.SQLITE_OPEN_READONLY | apsw.SQLITE_OPEN_URI)
-    db.set_busy_timeout(BUSY_MS)
-    db.pragma("temp_store", "MEMORY")
-    db.pragma("cache_size", -CACHE_KIB)
-    _recognise(db, place)
-    if version_of(db) < len(STEPS):
-        fault = f"schema {version_of(db)} is older than this Foreword's {len(STEPS)}"
+    try:
+        db.set_busy_timeout(BUSY_MS)
+        db.pragma("temp_store", "MEMORY")
+        db.pragma("cache_size", -CACHE_KIB)
+        _recognise(db, place)
+        if version_of(db) < len(STEPS):
+            fault = f"schema {version_of(db)} is older than this Foreword's {len(STEPS)}"
+            raise StoreUnavailable(place.name, fault, "open it once for writing, which brings it up to date")
+    except BaseException:
         db.close()
-        raise StoreUnavailable(place.name, fault, "open it once for writing, which brings it up to date")
+        raise
     return db
 
 
 def _recognise(db: Database, place: Place) -> None:
-    version, application = version_of(db), int(db.pragma("application_id"))
-    empty = db.execute("SELECT count(*) FROM sqlite_schema").get == 0
+    with db:  # one snapshot: another process may be making the tables right now
+        version, application = version_of(db), int(db.pragma("application_id"))
+        empty = db.execute("SELECT count(*) FROM sqlite_schema").get == 0
     if application != APPLICATION_ID and not empty:
         fault = "is a SQLite database of another program"
         raise StoreUnavailable(place.name, fault, "name a folder of Foreword, or a new one")

@@ -2,7 +2,8 @@
 
 Three steps, each safe to repeat: rows and units are emptied and the `Erased` event appended in one
 transaction, which also counts the erasure as unfinished; artifacts that no event names are shredded; the
-write-ahead log is emptied. A crash between them is made good by whoever opens the store next.
+database is written anew and its write-ahead log emptied. A crash between them is made good by whoever opens
+the store next.
 """
 
 from __future__ import annotations
@@ -48,43 +49,60 @@ def empty(db: Database, tenant: Tenant, session: str, targets: Sequence[int], st
     db.executemany(
         "DELETE FROM units WHERE tenant = ? AND session = ?", [(tenant.number, number) for number in touched]
     )
-    db.execute("UPDATE store SET erasing = erasing + 1")
+    db.execute("UPDATE store SET erasures_begun = erasures_begun + 1")
 
 
 def unfinished(db: Database) -> int:
     """Return how many erasures have rows emptied but files that may still hold what was in them."""
-    return int(db.execute("SELECT erasing FROM store").get)
+    return int(db.execute("SELECT erasures_begun - erasures_finished FROM store").get)
 
 
 def finish(db: Database, artifacts: Artifacts) -> bool:
-    """Shred and empty what unfinished erasures left; runs outside a transaction.
+    """Shred, rebuild and empty what unfinished erasures left; runs outside a transaction.
 
-    Returns False when another connection still reads pages from before the erasure, so that the write-ahead
-    log can't be emptied yet.
+    Returns False when another connection holds the database, or still reads pages from before the erasure, so
+    that the write-ahead log can't be emptied yet.
 
     Raises: OSError.
     """
     if unfinished(db) == 0:
         return True
-    db.execute("BEGIN IMMEDIATE")  # no writer may rely on an artifact while unnamed ones are shredded
     try:
-        count = unfinished(db)
-        if count:
-            for path in unnamed(db, artifacts):
-                artifacts.shred(path)
-    finally:
-        db.execute("ROLLBACK")
-    if count == 0:
-        return True
-    db.set_busy_timeout(PATIENCE_MS)
-    try:
+        begun = _shred_unnamed(db, artifacts)
+        _rebuild(db)
+        db.set_busy_timeout(PATIENCE_MS)
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
+        # An erasure that another process began since then is not among those that end here.
+        db.execute("UPDATE store SET erasures_finished = max(erasures_finished, ?)", (begun,))
     except apsw.BusyError:
         return False
     finally:
         db.set_busy_timeout(BUSY_MS)
-    db.execute("UPDATE store SET erasing = erasing - ?", (count,))
     return True
+
+
+def _shred_unnamed(db: Database, artifacts: Artifacts) -> int:
+    """Shred under the write lock, so that no writer relies on a file that goes; return the erasures begun."""
+    db.execute("BEGIN IMMEDIATE")
+    try:
+        for path in unnamed(db, artifacts):
+            artifacts.shred(path)
+        return int(db.execute("SELECT erasures_begun FROM store").get)
+    finally:
+        db.execute("ROLLBACK")
+
+
+def _rebuild(db: Database) -> None:
+    """Write the database anew, in order.
+
+    ``secure_delete`` clears the cell that goes, but not copies that SQLite left in the gaps of other pages
+    when it once moved that row between them; a page written anew has no such gap.
+    """
+    db.pragma("temp_store", "FILE")  # a copy as large as the database; it holds nothing of what was erased
+    try:
+        db.execute("VACUUM")
+    finally:
+        db.pragma("temp_store", "MEMORY")
 
 
 def unnamed(db: Database, artifacts: Artifacts) -> list[Path]:

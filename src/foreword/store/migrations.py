@@ -14,7 +14,8 @@ STEPS: tuple[str, ...] = (
     """
     CREATE TABLE store (
         id INTEGER PRIMARY KEY CHECK (id = 1),
-        erasing INTEGER NOT NULL DEFAULT 0
+        erasures_begun INTEGER NOT NULL DEFAULT 0,
+        erasures_finished INTEGER NOT NULL DEFAULT 0
     );
     INSERT INTO store (id) VALUES (1);
 

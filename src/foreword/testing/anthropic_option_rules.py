@@ -81,10 +81,13 @@ def _user_citations(request: AnthropicRequest) -> Iterator[Fault]:
 
 def _cited(path: str, block: Mapping[str, Any]) -> Iterator[Fault]:
     """Find citations on a text, or on those inside a search result, itself perhaps inside a tool result."""
-    if block.get("type") == "text" and block.get("citations"):
-        yield fault(path)
-    for inner, part in enumerate(objects(block.get("content"))):
-        yield from _cited(f"{path}.content.{inner}", part)
+    stack = [(path, block)]
+    while stack:
+        place, item = stack.pop()
+        if item.get("type") == "text" and item.get("citations"):
+            yield fault(place)
+        parts = enumerate(objects(item.get("content")))
+        stack.extend((f"{place}.content.{inner}", part) for inner, part in parts)
 
 
 def _choice_kind(request: AnthropicRequest) -> Iterator[Fault]:

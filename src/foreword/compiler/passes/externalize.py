@@ -18,7 +18,8 @@ def externalize(view: View, policy: Policy, target: Target, budget: Budget) -> l
     """Propose one rewrite for the results that no request has shown yet and that are over their limit.
 
     A result may take ``result_share`` of the available budget and at most ``result_tokens``; all results of one
-    interaction together ``batch_share``. An agent without a reader keeps its results whole.
+    interaction together ``batch_share``. An agent without a reader keeps its results whole, and what the read tool
+    gave back is never moved out again.
     """
     if target.reader == "none":
         return []
@@ -51,15 +52,20 @@ def _batch(
             over.add(position)
             total -= tokens - aim
     share = max(40, min(aim, batch // max(1, len(over))))
-    return [excerpt_replacement(view, item, position, sized[position], share, target) for position in sorted(over)]
+    return [
+        excerpt_replacement(view, item, position, sized[position], share, target) for position in sorted(over)
+    ]
 
 
 def _sized(view: View, item: Interaction, target: Target) -> dict[int, int]:
     """Tokens of each result that is text and not replaced yet, by its position."""
     sized: dict[int, int] = {}
+    own = read_tool_name(view.fold.tools[1])
     for position, result in enumerate(item.results):
         seq = item.result_seqs[position]
         if result is None or seq is None or view.replacement(seq, view.position) is not None:
+            continue
+        if item.calls[position].name == own:
             continue
         if all(isinstance(block, Text) for block in result.content):
             text = plain_text(result.content)
@@ -73,7 +79,8 @@ def excerpt_replacement(
     """Return the excerpt that stands for one result: framed as quotation, with the call that reads it whole."""
     result = item.results[position]
     seq = item.result_seqs[position]
-    assert isinstance(result, ToolResult) and seq is not None
+    assert isinstance(result, ToolResult)
+    assert seq is not None
     opened = view.fold.opened
     ref = f"{opened.alias if opened is not None else 'session'}#{seq}"
     text = plain_text(result.content)
@@ -87,7 +94,9 @@ def excerpt_replacement(
         ref=ref,
     )
     removed = max(0, tokens - target.counter.count(shown))
-    return Replacement(events=(seq,), text=shown, ref=ref if call is not None else None, tokens_removed=removed)
+    return Replacement(
+        events=(seq,), text=shown, ref=ref if call is not None else None, tokens_removed=removed
+    )
 
 
 def rewrite_draft(how: str, why: Why, replacements: list[Replacement], *, epoch: bool) -> Draft:

@@ -21,7 +21,6 @@ from foreword.core.frame import frame
 from foreword.core.reference import recall
 from foreword.core.view import Interaction, Item, View
 
-
 _LEAST_SUMMARY = 60
 """Tokens a summary may always have: its head line and a word of what was last said."""
 
@@ -79,7 +78,7 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
 
     ``attempt``: how many rewrites were already tried for this request; each starts one level further.
     """
-    budget, policy, view = compiled.budget, compiled.policy, compiled.view
+    budget, policy = compiled.budget, compiled.policy
     room = max(0, budget.available - budget.unseen)
     low = budget.counted(int(room * policy.low_water))
     high = budget.counted(room)
@@ -140,7 +139,9 @@ def _old_items(view: View, keep: int) -> list[Item]:
 
 def _plan(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
     view = compiled.view
-    old = [item for item in _old_items(view, level.keep) if not item.kept and item.seq not in view.fold.revoked]
+    old = [
+        item for item in _old_items(view, level.keep) if not item.kept and item.seq not in view.fold.revoked
+    ]
     free = [item for item in old if _summary_of(view, item) is None]
     cleared = [] if compiled.target.reader == "none" else _clearable(compiled, free, sizes)
     left = compiled.counted
@@ -180,7 +181,9 @@ def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[
             if tokens <= policy.clear_over or (before is not None and before[0].how == "cleared"):
                 continue
             call = recall(target.reader, read, f"{alias}#{seq}")
-            text = frame("cleared", f"[{tokens} tokens of {item.calls[position].name} cleared; {call} returns them]")
+            text = frame(
+                "cleared", f"[{tokens} tokens of {item.calls[position].name} cleared; {call} returns them]"
+            )
             removed = tokens - target.counter.count(text) - 8
             replacement = Replacement(
                 events=(seq,), text=text, ref=f"{alias}#{seq}", tokens_removed=max(0, removed)
@@ -207,8 +210,10 @@ def _staged(
             break
         size = sum(sizes.of(item) for item in stage)
         limit = max(_LEAST_SUMMARY, int(size * level.ratio))
-        freed = size - limit - sum(
-            clears.pop(seq).tokens_removed for item in stage for seq in item.events if seq in clears
+        freed = (
+            size
+            - limit
+            - sum(clears.pop(seq).tokens_removed for item in stage for seq in item.events if seq in clears)
         )
         left -= freed
         chosen.append((stage, size, limit))
@@ -260,7 +265,9 @@ def _merged(compiled: Compiled, old: Sequence[Item], sizes: Sizes, level: Level)
     """One summary for everything old; it is made from the events again, never from earlier summaries."""
     if not old:
         return Plan(cleared=[], summarized=[], left=compiled.counted)
-    covered = {replacement.events for item in old if (replacement := _summary_of(compiled.view, item)) is not None}
+    covered = {
+        replacement.events for item in old if (replacement := _summary_of(compiled.view, item)) is not None
+    }
     size = sum(sizes.of(item) for item in old) + sum(sizes.summaries.get(events, 0) for events in covered)
     room = compiled.budget.counted(compiled.budget.available)
     limit = max(_LEAST_SUMMARY, int(room * compiled.policy.summary_share * (0.5 if level.ratio else 0.0)))

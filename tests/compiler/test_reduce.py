@@ -1,0 +1,151 @@
+"""Coming back under the budget: when it is done, what it leaves alone, and that it is worth its price."""
+
+from __future__ import annotations
+
+import msgspec
+import pytest
+
+from foreword.compiler.budget import budget_of
+from foreword.compiler.compile import Compiled
+from foreword.core.event import EpochStarted, Rewritten
+from foreword.core.view import Interaction, View
+from foreword.engine.session import Session
+from foreword.errors import OverBudget
+from tests.engine.sessions import session, step
+from tests.histories import TIGHT, check_manifest, referee_for, target_of
+
+WIRES = ("anthropic", "openai-chat")
+OUTPUT = "\n".join(f"{n}: some words of output that weigh a little" for n in range(12))
+
+
+def long_run(wire: str, steps: int, window: int = 8_000, **policy: object) -> tuple[Session, list[Compiled]]:
+    """Run so many steps of the shell; return every request."""
+    made = session(target_of(wire, window))
+    made.policy = msgspec.structs.replace(TIGHT, **policy)
+    made.say("Keep this sentence.")
+    referee = referee_for(target_of(wire, window), seed=1)
+    requests = []
+    for number in range(steps):
+        compiled = made.compile()
+        verdict = referee.judge(compiled.body)
+        assert verdict.violations == ()
+        requests.append(compiled)
+        step(made, number, OUTPUT, is_error=number % 3 == 0)
+    return made, requests
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_a_long_run_stays_under_its_limit(wire: str) -> None:
+    """Every request of a long run is legal for the window; what a person said stands in each, byte for byte."""
+    made, requests = long_run(wire, 80)
+    assert [e for e in made.events if isinstance(e.body, Rewritten) and e.body.epoch]
+    for compiled in requests:
+        assert compiled.predicted <= compiled.budget.limit
+        assert b"Keep this sentence." in compiled.body
+    check_manifest(made, made.compile())
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_epochs_are_rare_and_worth_it(wire: str) -> None:
+    """An epoch for room frees at least the least gain, and several requests lie between two of them."""
+    made, requests = long_run(wire, 80)
+    epochs = [e for e in made.events if isinstance(e.body, EpochStarted) and e.body.why == "hard"]
+    assert 1 <= len(epochs) <= len(requests) // 4
+    by_epoch: dict[int, list[Compiled]] = {}
+    for compiled in requests:
+        by_epoch.setdefault(compiled.epoch.number, []).append(compiled)
+    for number in sorted(by_epoch)[1:]:
+        first = by_epoch[number][0]
+        before = first.epoch.body.tokens_before
+        room = first.budget.counted(first.budget.available - first.budget.unseen)
+        over = first.budget.predict(before, grown=False) > first.budget.limit
+        assert over or before - first.counted >= TIGHT.min_gain * room * 0.9
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_the_newest_interactions_are_left_alone(wire: str) -> None:
+    """While there is another way, the newest interactions stand as they were."""
+    made, _ = long_run(wire, 60)
+    for event in made.events:
+        if not isinstance(event.body, Rewritten) or not event.body.epoch:
+            continue
+        items = [i for i in View.of(made.events[: event.seq]).fold.items if isinstance(i, Interaction)]
+        newest = {seq for item in items[-1:] for seq in item.events}
+        replaced = {seq for replacement in event.body.replacements for seq in replacement.events}
+        assert not newest & replaced
+
+
+def test_an_agent_without_a_reader_keeps_its_results_whole() -> None:
+    """Where nothing reads back, no result is moved out or cleared, whatever its size."""
+    made = session(target_of("anthropic", 30_000, reader="none"))
+    made.say("go")
+    step(made, 1, OUTPUT * 20)
+    body = made.compile().body
+    assert OUTPUT.split("\n")[5].encode() in body
+    assert not [e for e in made.events if isinstance(e.body, Rewritten)]
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("window", [1_200, 1_600, 2_500, 4_000])
+def test_no_replacement_is_larger_than_what_it_replaces(wire: str, window: int) -> None:
+    """In windows of any size an excerpt, a note or a summary is smaller than the text it stands for."""
+    made = session(target_of(wire, window))
+    made.say("go")
+    try:
+        for number in range(12):
+            made.compile()
+            step(made, number, "ok" if number % 2 else OUTPUT)
+    except OverBudget:
+        pass
+    fold = made.view.fold
+    assert made.target is not None
+    for event in made.events:
+        if not isinstance(event.body, Rewritten):
+            continue
+        for replacement in event.body.replacements:
+            assert replacement.tokens_removed > 0
+            if len(replacement.events) == 1 and made.events[replacement.events[0]].kind == "tool_returned":
+                content = fold.events[replacement.events[0]].body.result.content  # pyright: ignore
+                whole = made.target.counter.count(content[0].text)
+                assert made.target.counter.count(replacement.text) < whole
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_usage_corrects_the_count(wire: str) -> None:
+    """Once a provider's usage is known the prediction meets it: never far under, never twice over."""
+    made = session(target_of(wire, 60_000))
+    made.say("go")
+    for seed in range(4):
+        referee = referee_for(target_of(wire, 60_000), seed=seed)
+        for number in range(8):
+            compiled = made.compile()
+            actual = referee.judge(compiled.body).input_tokens
+            if number > 3:
+                assert actual <= compiled.predicted * 1.02
+                assert compiled.predicted <= actual * 1.6
+            step(made, seed * 10 + number, OUTPUT * (number % 3))
+            sent = made.view.fold.sent[-1].seq
+            answered = next(e for e in reversed(made.events) if e.kind == "answered")
+            assert answered.seq > sent
+            made.view.fold.reports.append(report(sent, compiled.counted, actual))
+
+
+def report(sent: int, estimated: int, actual: int):  # noqa: ANN201 - a report of usage
+    from foreword.core.view import Reported
+
+    return Reported(sent=sent, estimated=estimated, actual=actual)
+
+
+def test_the_unseen_prefix_counts() -> None:
+    """A prefix that the record lacks takes its part of budget and prediction, and nothing of the body."""
+    from foreword.core.event import Draft, UnseenPrefix
+
+    made = session(target_of("anthropic", 20_000))
+    made.say("go")
+    plain = made.compile()
+    made.append(Draft(body=UnseenPrefix(tokens=5_000, basis="test")))
+    compiled = made.compile()
+    assert compiled.predicted == plain.predicted + 5_000
+    assert len(compiled.body) == len(plain.body)
+    assert budget_of(made.view, made.policy, compiled.target).unseen == 5_000
+    assert check_manifest(made, compiled)["tokens"]["by_category"]["unseen"] == 5_000

@@ -1,0 +1,149 @@
+"""Erasure: what is erased is in no later request, no manifest, no read-back and no file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from foreword.core.event import Noticed, Pinned, Rewritten, encode_body
+from foreword.engine.session import Session
+from foreword.errors import Gone
+from foreword.store import Store
+from tests.engine.sessions import answer, call, files_with, judged, reopened, session, step
+from tests.histories import check_manifest, target_of
+
+SECRET = "hunter2-s3cret"
+WIRES = ("anthropic", "openai-chat")
+FILLER = "\n".join(f"line {n} of plain output that fills the window a little" for n in range(60))
+
+
+def told(store: Store, wire: str, where: str) -> tuple[Session, int]:
+    """Put the secret somewhere, and go on until it was summarised, cleared or just sent."""
+    made = session(target_of(wire, 200_000 if where in ("turn", "small result") else 6_000), store)
+    made.say(f"first {SECRET if where == 'turn' else 'words'}")
+    seq = 1
+    if where == "small result":
+        seq = step(made, 0, f"password: {SECRET}")
+    elif where == "excerpt":
+        seq = step(made, 0, f"{SECRET}\n{FILLER * 20}\n{SECRET}")
+    elif where == "summary":
+        seq = step(made, 0, f"error: {SECRET}", is_error=True, command="login")
+    for number in range(1, 30 if where in ("summary", "excerpt") else 3):
+        made.compile()
+        step(made, number, FILLER if where in ("summary", "excerpt") else "ok")
+    made.compile()
+    return made, seq
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("where", ["turn", "small result", "excerpt", "summary"])
+def test_an_erased_secret_is_gone(where: str, wire: str, tmp_path: Path) -> None:
+    """After erasing the event no request, manifest, read-back or file shows the secret, and pairs stay whole."""
+    with Store.open(tmp_path) as store:
+        made, seq = told(store, wire, where)
+        if where == "summary":
+            derived = [e for e in made.events if isinstance(e.body, Rewritten) and e.body.how == "summarized"]
+            assert any(SECRET.encode() in encode_body(e.body) for e in derived if e.body), "not summarised"
+        erased = made.erase([seq], "asked to forget")
+        assert seq in erased
+        for again in (made, reopened(store, made)):
+            compiled = again.compile()
+            assert SECRET.encode() not in compiled.body
+            assert SECRET not in json.dumps(check_manifest(again, compiled))
+            assert compiled.epoch.body.why in ("permission", "hard")
+            assert "permission" in [e.body.why for e in again.events[max(erased) :] if e.kind == "epoch_started"]
+            with pytest.raises(Gone, match="asked to forget"):
+                again.read(f"{again.alias}#{seq}")
+            assert "asked to forget" in again.run_read_tool({"ref": f"{again.alias}#{seq}"})
+            assert all(SECRET.encode() not in encode_body(e.body) for e in again.events if e.body is not None)
+            assert judged(again).violations == ()
+        assert store.verify() == []
+    assert files_with(tmp_path, SECRET.encode()) == []
+
+
+def test_a_late_result_told_as_notice_is_erased_with_it(tmp_path: Path) -> None:
+    """The notice that told a late result is derived from it and goes with it."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        made.say("go")
+        answer(made, call("x"))
+        made.say("and?")
+        made.compile()
+        seq = made.returned("x", SECRET)
+        made.compile()
+        assert any(isinstance(e.body, Noticed) for e in made.events)
+        made.erase([seq], "asked")
+        assert SECRET.encode() not in made.compile().body
+        assert judged(made).violations == ()
+        assert all(SECRET.encode() not in encode_body(e.body) for e in made.events if e.body is not None)
+
+
+@pytest.mark.parametrize("first", ["parent", "child"])
+def test_an_erasure_reaches_relatives(first: str, tmp_path: Path) -> None:
+    """What is erased in a session is erased in its forks and its parent, with all that was derived there."""
+    with Store.open(tmp_path) as store:
+        parent, seq = told(store, "anthropic", "summary")
+        shared = max(e.seq for e in parent.events if e.kind == "answered")
+        child = parent.fork(shared)
+        for number in range(40, 60):
+            child.compile()
+            step(child, number, FILLER)
+        child.flush()
+        (parent if first == "parent" else child).erase([seq], "asked to forget")
+        for name in (parent.id, child.id):
+            made = session(parent.target, store, name)
+            compiled = made.compile()
+            assert SECRET.encode() not in compiled.body
+            assert judged(made).violations == ()
+            assert b"outcome unknown" not in compiled.body or name == child.id
+            assert all(SECRET.encode() not in encode_body(e.body) for e in made.events if e.body is not None)
+            with pytest.raises(Gone, match="asked to forget"):
+                made.read(f"{made.alias}#{seq}")
+        assert store.verify() == []
+    assert files_with(tmp_path, SECRET.encode()) == []
+
+
+def test_a_fork_made_after_an_erasure_knows_of_it(tmp_path: Path) -> None:
+    """A fork at a point before the erasure still says that the result was erased, and why."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        made.say("go")
+        seq = step(made, 1, SECRET)
+        last = made.say("more")
+        made.compile()
+        made.erase([seq], "asked to forget")
+        child = made.fork(last)
+        body = child.compile().body
+        assert b"was erased" in body
+        assert b"outcome unknown" not in body
+        with pytest.raises(Gone, match="asked to forget"):
+            child.read(f"{child.alias}#{seq}")
+
+
+def test_the_logs_structure_cannot_be_erased() -> None:
+    """Events without content are the log itself; erasing one is refused and changes nothing."""
+    made = session()
+    made.say("x")
+    made.compile()
+    size = len(made.events)
+    for event in list(made.events):
+        if event.kind in ("session_opened", "epoch_started", "request_sent"):
+            with pytest.raises(Exception, match=r"."):
+                made.erase([event.seq], "x")
+    assert len(made.events) == size
+    assert made.alias == "local"
+
+
+def test_an_erased_pin_is_gone_and_the_rest_stands() -> None:
+    """Erasing one pin leaves the others where they were."""
+    made = session()
+    made.say("hello")
+    gone, stays = made.pin(f"never say {SECRET}"), made.pin("always say please")
+    made.compile()
+    made.erase([gone], "asked")
+    compiled = made.compile()
+    assert SECRET.encode() not in compiled.body
+    assert b"always say please" in compiled.body
+    assert isinstance(made.events[stays].body, Pinned)

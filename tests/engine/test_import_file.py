@@ -1,0 +1,59 @@
+"""Importing into a store from the library."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from foreword.engine.import_file import import_file
+from foreword.errors import ImportFailed
+from foreword.store.store import Store
+from tests.cli.sessions import conversation, write
+
+
+def test_a_fork_of_a_fork_is_continued(tmp_path: Path) -> None:
+    """Two edits give two forks, and each telling of the file finds its own again."""
+    tellings = []
+    for number in range(3):
+        whole = conversation(4)
+        for edited in range(number):
+            whole["messages"][2 + 2 * edited]["content"][0]["content"] = f"edit {number}"
+        tellings.append(whole)
+    path = tmp_path / "s.json"
+    with Store.open(tmp_path / "store") as store:
+        first = [import_file(store, write(path, telling))[0] for telling in tellings]
+        again = [import_file(store, write(path, telling))[0] for telling in tellings]
+        assert len({one.session for one in first}) == 3
+        assert [one.session for one in again] == [one.session for one in first]
+        assert [one.added for one in again] == [0, 0, 0]
+        assert len(store.sessions()) == 3
+        assert store.verify() == []
+
+
+def test_a_session_carried_on_here_is_not_mixed_with_the_file(tmp_path: Path) -> None:
+    """Facts of the library after an import stay in their session; what the file adds goes into a fork."""
+    from foreword.engine.session import Session
+
+    whole = conversation(4)
+    path = tmp_path / "s.json"
+    with Store.open(tmp_path / "store") as store:
+        write(path, {**whole, "messages": whole["messages"][:5]})
+        [first] = import_file(store, path)
+        Session.open(store, first.session).say("said here")
+        [same] = import_file(store, path)
+        assert (same.session, same.added) == (first.session, 0)
+        [fork] = import_file(store, write(path, whole))
+        assert fork.session != first.session
+        assert fork.forked_from is not None
+        assert "said here" in str(store.load(first.session))
+        assert "said here" not in str(store.load(fork.session))
+
+
+def test_a_bad_file_adds_nothing(tmp_path: Path) -> None:
+    """The file is read whole before anything is appended."""
+    path = tmp_path / "s.jsonl"
+    path.write_text(json.dumps({"a": 1}), encoding="utf-8")
+    with Store.open(tmp_path / "store") as store:
+        with pytest.raises(ImportFailed):
+            import_file(store, path)
+        assert store.sessions() == []

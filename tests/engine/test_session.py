@@ -1,0 +1,250 @@
+"""A session: two writers on one log, forks, and requests that are refused before they are sent."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from foreword.core.block import Thinking
+from foreword.core.event import Answered, RequestSent
+from foreword.core.usage import Usage
+from foreword.engine.session import Session
+from foreword.errors import CompileError, OverBudget, UnknownEvent
+from foreword.store import Store
+from foreword.testing.script import Answer
+from tests.engine.sessions import answer, call, judged, plain, reopened, session, step
+from tests.histories import BOUND, Script, referee_for, target_of
+
+WIRES = ("anthropic", "openai-chat")
+
+
+def texts(made: Session) -> bytes:
+    return made.compile().body
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_two_writers_lose_no_fact(wire: str, tmp_path: Path) -> None:
+    """Facts of two objects that write one log in turns all survive; the chain verifies; requests stay legal."""
+    with Store.open(tmp_path) as store:
+        one = session(target_of(wire), store)
+        one.say("fact 0 of one")
+        other = session(target_of(wire), store)
+        for number in range(1, 6):
+            one.compile()
+            other.say(f"fact {number} of other")
+            answer(one, f"fact {number} of one", call(f"one_{number}"))
+            other.compile()
+            one.returned(f"one_{number}", f"result {number} of one")
+            answer(other, f"answer {number} of other", call(f"other_{number}"))
+            other.returned(f"other_{number}", f"result {number} of other")
+            assert judged(one).violations == ()
+            assert judged(other).violations == ()
+        body = reopened(store, one).compile().body.decode()
+        for number in range(1, 6):
+            for fact in ("fact {} of other", "fact {} of one", "result {} of one", "answer {} of other"):
+                assert fact.format(number) in body
+        assert store.verify() == []
+
+
+def test_an_answer_never_names_another_writers_event(tmp_path: Path) -> None:
+    """After a lost race the request an answer belongs to is one of this log's requests, or none."""
+    with Store.open(tmp_path) as store:
+        one = session(store=store)
+        one.say("hello")
+        other = session(store=store)
+        one.compile()
+        other.say("something else")
+        seq = one.answered(answer_message("hi"), usage=Usage(uncached=10, output=1))
+        body = one.events[seq].body
+        assert isinstance(body, Answered)
+        assert body.request is None or isinstance(one.events[body.request].body, RequestSent)
+
+
+def answer_message(text: str):  # noqa: ANN201 - a message
+    from foreword.core.block import Message, Text
+
+    return Message(role="assistant", blocks=(Text(text=text),))
+
+
+@pytest.mark.parametrize("action", ["fork", "erase", "flush", "sync"])
+def test_a_lost_request_stops_nothing(action: str, tmp_path: Path) -> None:
+    """A request that another writer overtook is dropped; what was asked for happens all the same."""
+    with Store.open(tmp_path) as store:
+        one = session(store=store)
+        first = one.say("hello")
+        other = session(store=store)
+        one.compile()
+        other.say("overtaken")
+        match action:
+            case "fork":
+                assert one.fork(first).events[first].body == one.events[first].body
+            case "erase":
+                assert one.erase([first], "asked") == (first,)
+            case "flush":
+                one.flush()
+            case _:
+                one.sync([{"role": "user", "content": "hello"}, {"role": "user", "content": "overtaken"}])
+        assert b"overtaken" in reopened(store, one).compile().body or action == "fork"
+        assert store.verify() == []
+
+
+def test_bound_thinking_of_two_writers_stays_legal(tmp_path: Path) -> None:
+    """Two writers that both asked: reasoning is sent only where the prefix it is bound to still stands."""
+    with Store.open(tmp_path) as store:
+        target = target_of("anthropic", model=BOUND)
+        script = Script()
+        script.answer = Answer(thinking="hm", text="said")
+        referee = referee_for(target, script)
+        one, other = session(target, store), None
+        one.say("hello")
+        other = session(target, store)
+        for made in (one, other):
+            status, body = referee.respond(made.compile().body)
+            assert status == 200
+            made.record(body)
+        one.say("and now?")
+        assert referee.judge(one.compile().body).violations == ()
+
+
+def test_a_fork_shares_the_past_and_nothing_else(tmp_path: Path) -> None:
+    """A fork holds the parent's events up to its point, both go on alone, and both verify."""
+    with Store.open(tmp_path) as store:
+        parent = session(store=store)
+        parent.say("shared")
+        parent.compile()
+        at = answer(parent, "also shared")
+        parent.say("only the parent's")
+        child = parent.fork(at)
+        child.say("only the child's")
+        assert child.id != parent.id and child.alias != parent.alias
+        assert list(child.events[: at + 1]) == list(parent.events[: at + 1])
+        assert b"only the parent's" not in child.compile().body
+        assert b"only the child's" not in parent.compile().body
+        assert judged(child).violations == judged(parent).violations == ()
+        grown = plain(child.compile().body)["messages"]
+        assert [message["role"] for message in grown] == ["user", "assistant", "user"]
+        with pytest.raises(UnknownEvent):
+            parent.fork(10_000)
+        assert store.verify() == []
+
+
+def test_nothing_said_is_refused() -> None:
+    """A session in which nothing can be sent yet gives no request, and says so."""
+    made = session()
+    made.instruct("Be brief.")
+    with pytest.raises(CompileError):
+        made.compile()
+    made.say("  ")
+    with pytest.raises(CompileError):
+        made.compile()
+    made.say("now")
+    assert judged(made).violations == ()
+
+
+def test_over_budget_names_what_would_do() -> None:
+    """A person's words that can't fit are refused with a window that would do, and no rewrite is appended."""
+    text = "many words of a person " * 2_000
+    made = session(target_of("anthropic", 6_000))
+    made.say(text)
+    with pytest.raises(OverBudget) as refused:
+        made.compile()
+    assert not [event for event in made.events if event.kind == "rewritten"]
+    assert any("person" in name for name, _, _ in refused.value.required)
+    larger = session(target_of("anthropic", refused.value.smallest_window, reserve_output=refused.value.reserve_output))
+    larger.say(text)
+    larger.compile()
+    with pytest.raises(OverBudget):
+        smaller = session(target_of("anthropic", refused.value.smallest_window // 2, reserve_output=100))
+        smaller.say(text)
+        smaller.compile()
+
+
+def test_other_keys_after_opening_again_start_an_epoch(tmp_path: Path) -> None:
+    """A session opened with other request keys sends them, and says why its prefix changed."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        made.say("hello")
+        made.compile()
+        made.flush()
+        keyed = session(target_of("anthropic", keys={"thinking": {"type": "adaptive"}}), store)
+        assert b'"adaptive"' in keyed.compile().body
+        assert [event.kind for event in keyed.events].count("epoch_started") == 2
+
+
+def test_the_first_word_is_a_users() -> None:
+    """Revoked, empty or erased openings leave no request that begins with the model's words."""
+    for opening in ("revoked", "empty", "erased", "none"):
+        made = session()
+        if opening != "none":
+            first = made.say("" if opening == "empty" else "opening")
+        answer(made, "the model's words")
+        made.say("go on")
+        if opening == "revoked":
+            made.revoke(first, "no longer")
+        if opening == "erased":
+            made.erase([first], "asked")
+        assert judged(made).violations == (), opening
+
+
+def test_the_last_word_is_a_users() -> None:
+    """Nothing sendable after the model's words: the request still ends with a user's."""
+    made = session()
+    made.say("hi")
+    answer(made, "hello ")
+    made.say("")
+    assert judged(made).violations == ()
+
+
+def test_a_late_result_is_told_also_for_a_repeated_id() -> None:
+    """A result that comes after its call was answered as unknown is told, whatever its id was before."""
+    made = session()
+    made.say("go")
+    answer(made, call("x"))
+    made.returned("x", "first")
+    answer(made, call("x"))
+    made.say("and?")
+    assert b"outcome unknown" in made.compile().body
+    made.returned("x", "LATE WORDS")
+    assert b"LATE WORDS" in made.compile().body
+    assert judged(made).violations == ()
+
+
+@pytest.mark.parametrize("wire", WIRES)
+def test_system_words_in_mid_conversation_are_legal(wire: str) -> None:
+    """A system message may come anywhere; the request holds its words where the wire takes them."""
+    from foreword.core.block import Message, Text
+    from foreword.core.event import Draft, Said
+
+    def system(text: str) -> Draft:
+        return Draft(body=Said(message=Message(role="system", blocks=(Text(text=text),)), person=False))
+
+    made = session(target_of(wire))
+    made.say("a")
+    made.append(system("rule one"))
+    made.say("b")
+    assert judged(made).violations == ()
+    answer(made, "ok")
+    made.append(system("rule two"))
+    assert judged(made).violations == ()
+    made.append(system("rule three"))
+    answer(made, "fine", call("c1"))
+    made.append(system("rule four"))
+    made.returned("c1", "done")
+    body = made.compile().body
+    assert all(f"rule {n}".encode() in body for n in ("one", "two", "three", "four"))
+    assert judged(made).violations == ()
+
+
+def test_two_answers_in_a_row_are_legal() -> None:
+    """Imported records hold answers one after the other; unsigned reasoning between them is left out."""
+    for wire in WIRES:
+        made = session(target_of(wire))
+        made.say("a")
+        answer(made, "one")
+        answer(made, Thinking(text="t"), "two", call("c"))
+        made.returned("c", "r")
+        answer(made, Thinking(text="only thoughts"))
+        step(made, 7, "out")
+        made.say("x")
+        assert judged(made).violations == ()
