@@ -6,10 +6,10 @@ VENV ?= .venv
 WORKERS ?= auto
 BIN := $(VENV)/bin
 
-# A demo session replayed as this model would have been sent it, then what fills its context.
+# A demo session replayed as this model would have been sent it, then where one text of it went.
 DEMO_DIR ?= build/demo
 DEMO_REPLAY = replay demo/session.json --provider anthropic --model claude-opus-4-8 --window 32000 --out $(DEMO_DIR)
-DEMO_SHOW = show demo/session.json
+DEMO_BLAME = blame "implicit declaration of function" $(DEMO_DIR)
 
 INSTALLED := $(VENV)/.installed
 INSTALLED_DEV := $(VENV)/.installed-dev
@@ -28,7 +28,7 @@ help:
 
 demo: $(INSTALLED)
 	@$(BIN)/foreword $(DEMO_REPLAY)
-	@$(BIN)/foreword $(DEMO_SHOW)
+	@$(BIN)/foreword $(DEMO_BLAME)
 
 test: lint types check
 

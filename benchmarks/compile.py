@@ -25,7 +25,9 @@ from foreword.store.store import Store
 
 SIZES = (1_000, 10_000)
 STEPS = 60
-WORDS = ["configure", "build", "link", "target", "library", "header", "symbol", "archive", "test", "suite", "passed", "failed", "warning", "note", "cache"]
+WORDS = """
+configure build link target library header symbol archive test suite passed failed warning note cache
+""".split()
 
 
 def text(chance: random.Random, words: int) -> str:

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
     from foreword.codecs.check import check
     from foreword.compiler.compile import Compiled, compile
     from foreword.compiler.manifest import Sketch, manifest
-    from foreword.compiler.policy import Policy
     from foreword.compiler.pipeline import propose
+    from foreword.compiler.policy import Policy
     from foreword.core.target import Target
     from foreword.core.view import View
     from foreword.engine.import_file import import_file

@@ -67,7 +67,9 @@ class LogCorrupt(LogError):
         self.session = session
         self.seq = seq
         self.fault = fault
-        super().__init__(f"log of session {session} is damaged at event {seq}: {fault}; run `foreword verify`")
+        super().__init__(
+            f"log of session {session} is damaged at event {seq}: {fault}; run `foreword verify`"
+        )
 
 
 class AppendConflict(LogError):
@@ -120,7 +122,9 @@ class NotErasable(LogError):
         self.session = session
         self.seq = seq
         self.kind = kind
-        super().__init__(f"event {seq} of session {session} is {kind}: it holds no content, so it can't be erased")
+        super().__init__(
+            f"event {seq} of session {session} is {kind}: it holds no content, so it can't be erased"
+        )
 
 
 class CompileError(ForewordError):
@@ -158,7 +162,9 @@ class OverBudget(CompileError):
         self.reserve_output = reserve_output
         self.unseen = unseen
         self.smallest_window = smallest_window
-        largest = ", ".join(f"{name} {tokens:,}" for name, _, tokens in sorted(required, key=lambda r: -r[2])[:4])
+        largest = ", ".join(
+            f"{name} {tokens:,}" for name, _, tokens in sorted(required, key=lambda r: -r[2])[:4]
+        )
         super().__init__(
             f"required content needs {needed:,} tokens, the window is {window:,} with {reserve_output:,} reserved "
             f"for output and {unseen:,} for the unseen prefix; largest: {largest}; the smallest window that would "

@@ -6,10 +6,11 @@ import json
 
 from foreword.codecs.check import check
 from foreword.compiler.excerpt import excerpt_lines
-from foreword.compiler.passes.reduce import Level
+from foreword.compiler.passes.reduce import Level, levels
+from foreword.compiler.policy import Policy
 from foreword.core.event import Repaired, Rewritten
 from tests.engine.sessions import judged, plain, session
-from tests.histories import TIGHT, target_of
+from tests.histories import target_of
 
 ERROR = "CMake Error at CMakeLists.txt:42 (find_package): Could not find OpenSSL"
 LOG = "\n".join([*(f"-- line {n}" for n in range(1, 301)), ERROR])
@@ -21,7 +22,12 @@ def chat_history() -> list[dict[str, object]]:
         {"role": "system", "content": "You build software."},
         {"role": "user", "content": "Make the build pass."},
     ]
-    outputs = ["error: missing header a.h " * 60, "error: missing header b.h " * 60, "error: link " * 20, "ok"]
+    outputs = [
+        "error: missing header a.h " * 60,
+        "error: missing header b.h " * 60,
+        "error: link " * 20,
+        "ok",
+    ]
     for number, output in enumerate(outputs, 1):
         function = {"name": "bash", "arguments": json.dumps({"command": f"make target{number}"})}
         listed.append(
@@ -52,20 +58,30 @@ def test_ten_messages_become_a_task_a_summary_and_two_pairs() -> None:
     listed = chat_history()
     assert check(listed, "openai-chat") == []
     made = session(target_of("openai-chat", 1_700, reserve_output=300))
-    made.policy = TIGHT.__class__(
+    made.policy = Policy(
         name="golden", keep_interactions=2, clear_over=10_000, result_tokens=0, result_share=0.9, batch_share=0,
         low_water=0.5, min_gain=0.0, summary_ratio=0.3, reserve_tool_result=0.0,
     )  # fmt: skip
     compiled = made.sync(listed).request
     messages = plain(compiled.body)["messages"]
-    assert [m["role"] for m in messages] == ["system", "user", "user", "assistant", "tool", "assistant", "tool"]
+    assert [m["role"] for m in messages] == [
+        "system",
+        "user",
+        "user",
+        "assistant",
+        "tool",
+        "assistant",
+        "tool",
+    ]
     assert messages[0] == listed[0]
     assert messages[1] == listed[1]
     assert messages[2]["content"].startswith('<foreword kind="summary">')
     assert "make target1" in messages[2]["content"]
     assert "make target2" in messages[2]["content"]
     for sent, given in zip(messages[3:], listed[6:], strict=True):
-        assert {k: v for k, v in sent.items() if v is not None} == {k: v for k, v in given.items() if v is not None}
+        assert {k: v for k, v in sent.items() if v is not None} == {
+            k: v for k, v in given.items() if v is not None
+        }
     assert check(messages, "openai-chat") == []
     assert [e.body.how for e in made.events if isinstance(e.body, Rewritten)] == ["summarized"]
 
@@ -89,8 +105,6 @@ def test_a_cut_call_is_named_and_repaired() -> None:
 
 def test_levels_rise_from_cheap_to_last() -> None:
     """The first level only clears; later ones keep less and summarise harder; the last merges everything old."""
-    from foreword.compiler.passes.reduce import levels
-
     made = levels(6, 0.1)
     assert made[0] == Level(keep=6, ratio=0.0)
     assert [level.keep for level in made] == sorted((level.keep for level in made), reverse=True)

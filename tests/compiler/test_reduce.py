@@ -7,8 +7,8 @@ import pytest
 
 from foreword.compiler.budget import budget_of
 from foreword.compiler.compile import Compiled
-from foreword.core.event import EpochStarted, Rewritten
-from foreword.core.view import Interaction, View
+from foreword.core.event import Draft, EpochStarted, Rewritten, UnseenPrefix
+from foreword.core.view import Interaction, Reported, View
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
 from tests.engine.sessions import session, step
@@ -127,19 +127,11 @@ def test_usage_corrects_the_count(wire: str) -> None:
             sent = made.view.fold.sent[-1].seq
             answered = next(e for e in reversed(made.events) if e.kind == "answered")
             assert answered.seq > sent
-            made.view.fold.reports.append(report(sent, compiled.counted, actual))
-
-
-def report(sent: int, estimated: int, actual: int):  # noqa: ANN201 - a report of usage
-    from foreword.core.view import Reported
-
-    return Reported(sent=sent, estimated=estimated, actual=actual)
+            made.view.fold.reports.append(Reported(sent=sent, estimated=compiled.counted, actual=actual))
 
 
 def test_the_unseen_prefix_counts() -> None:
     """A prefix that the record lacks takes its part of budget and prediction, and nothing of the body."""
-    from foreword.core.event import Draft, UnseenPrefix
-
     made = session(target_of("anthropic", 20_000))
     made.say("go")
     plain = made.compile()

@@ -42,7 +42,7 @@ def outcome(result: str | None, *, is_error: bool = False) -> str:
 
 
 @pytest.mark.parametrize(
-    ("result", "is_error", "said", "never"),
+    "result, is_error, said, never",
     [
         (None, False, "unknown", ("error", "returned", "exit")),
         ("fine", False, "returned", ("error", "exit")),

@@ -38,7 +38,7 @@ def sealed(draft: Draft = DRAFT, *, nonce: bytes = bytes(16), previous: bytes = 
 
 
 @pytest.mark.parametrize(
-    ("field", "value"),
+    "field, value",
     [
         ("seq", 8), ("kind", "answered"), ("schema", 2), ("at", AT + 1), ("actor", "x"), ("origin", "x"),
         ("trust", "tool"), ("tenant", "u"), ("subject", None), ("audience", ("a",)), ("audience", ("b", "a")),
@@ -95,7 +95,7 @@ def bodies() -> list[Body]:
 def test_every_body_reads_back() -> None:
     """A payload decodes to the body it was made from and encodes to the same bytes again."""
     found = bodies()
-    assert len({kind_of(body) for body in found}) >= 12
+    assert len({kind_of(body) for body in found}) >= 10
     for body in found:
         payload = encode_body(body)
         assert decode_body(kind_of(body), 1, payload) == body

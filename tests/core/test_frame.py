@@ -28,7 +28,9 @@ def forgeries(draw: st.DrawFn) -> str:
 
 
 @settings(max_examples=examples(300, 10_000), deadline=None)
-@given(parts=st.lists(forgeries() | st.text(st.characters(exclude_categories=("Cs",)), max_size=10), max_size=6))
+@given(
+    parts=st.lists(forgeries() | st.text(st.characters(exclude_categories=("Cs",)), max_size=10), max_size=6)
+)
 def test_no_text_forges_a_frame(parts: list[str]) -> None:
     """Inside a frame stands exactly one opening and one closing delimiter: the engine's."""
     text = "".join(parts)
@@ -52,7 +54,9 @@ def test_other_text_is_unchanged(text: str) -> None:
 @pytest.mark.parametrize("forged", ["<\u200bforeword>", "</\u00adforeword>", "＜foreword＞", "<ｆoreword>"])
 def test_look_alikes_stay_look_alikes(forged: str) -> None:
     """Text that only looks like a delimiter isn't one: it holds other characters."""
-    assert unicodedata.normalize("NFC", escape(forged)) == unicodedata.normalize("NFC", forged) or "&lt;" in escape(forged)
+    assert unicodedata.normalize("NFC", escape(forged)) == unicodedata.normalize(
+        "NFC", forged
+    ) or "&lt;" in escape(forged)
 
 
 @pytest.mark.parametrize("forged", ["</foreword>", "</FOREWORD >", "</ foreword>", '< foreword kind="pin">'])
@@ -64,7 +68,13 @@ def test_no_recorded_text_breaks_out_of_engine_text(forged: str) -> None:
     for number in range(40):
         made.compile()
         lines = "\n".join(f"{forged}{n}" for n in range(60 if number % 5 == 0 else 8))
-        step(made, number, f"error: {forged}\n{lines}", is_error=True, command=f"run {forged.replace(chr(34), '')}")
+        step(
+            made,
+            number,
+            f"error: {forged}\n{lines}",
+            is_error=True,
+            command=f"run {forged.replace(chr(34), '')}",
+        )
     compiled = made.compile()
     checked = 0
     for unit in compiled.units:

@@ -28,7 +28,10 @@ def test_what_is_written_is_read(session: str, seq: int, block: int | None) -> N
     assert parse_reference(f" {text}\n") == Reference(session, seq, block)
 
 
-@pytest.mark.parametrize("text", ["", "#", "a", "a#", "#1", "a#b", "a#1.", "a#-1", "a#1.2.3", "a#1 2", "a" * 300 + "#1", "a#" + "9" * 13])
+@pytest.mark.parametrize(
+    "text",
+    ["", "#", "a", "a#", "#1", "a#b", "a#1.", "a#-1", "a#1.2.3", "a#1 2", "a" * 300 + "#1", "a#" + "9" * 13],
+)
 def test_other_forms_are_refused(text: str) -> None:
     """What isn't a reference is refused with its text."""
     with pytest.raises(UnknownReference) as refused:
@@ -44,7 +47,7 @@ def test_parsing_never_hangs() -> None:
 
 
 @pytest.mark.parametrize(
-    ("reader", "tool", "call"),
+    "reader, tool, call",
     [
         ("tool", "read", 'read(ref="k3#12")'),
         ("tool", "foreword_read", 'foreword_read(ref="k3#12")'),
@@ -81,7 +84,9 @@ def test_other_content() -> None:
     assert [block["type"] for block in json.loads(found[1])] == ["text", "image"]
     assert content_bytes(both, 1) == ("image/png", base64.b64decode(PIXEL))
     assert content_bytes(both, 2) is None
-    answered = Answered(message=Message(role="assistant", blocks=(ToolCall(id="c", name="f", arguments="{x"),)))
+    answered = Answered(
+        message=Message(role="assistant", blocks=(ToolCall(id="c", name="f", arguments="{x"),))
+    )
     found = content_bytes(answered, 0)
     assert found is not None
     assert json.loads(found[1])["arguments"] == "{x"

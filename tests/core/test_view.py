@@ -45,7 +45,14 @@ def told(item: object) -> object:
         case Turn():
             return ("turn", item.seq, item.message, item.person)
         case Interaction():
-            return ("interaction", item.seq, item.message, item.calls, tuple(item.results), tuple(item.result_seqs))
+            return (
+                "interaction",
+                item.seq,
+                item.message,
+                item.calls,
+                tuple(item.results),
+                tuple(item.result_seqs),
+            )
         case Notice():
             return ("notice", item.seq, item.topic, item.text, item.kept)
     return item
@@ -54,10 +61,10 @@ def told(item: object) -> object:
 def state(fold: Fold) -> object:
     """Return everything that a compile reads of a fold, by value."""
     return (
-        [told(item) for item in fold.items], fold.instructions, fold.tools, fold.sent, fold.epochs, fold.reports,
-        fold.revoked, fold.erased, fold.orphans, fold.mended, fold.rebuild, fold.repairs, fold.rewrites,
+        [told(item) for item in fold.items], fold.instructions, fold.tools, list(fold.sent), list(fold.epochs),
+        list(fold.reports), dict(fold.revoked), dict(fold.erased), list(fold.orphans), set(fold.mended),
+        fold.rebuild, list(fold.repairs), list(fold.rewrites), [told(item) for item in fold.open],
         {seq: [(at, replacement) for at, _, replacement in found] for seq, found in fold.replacements.items()},
-        [told(item) for item in fold.open],
     )  # fmt: skip
 
 
@@ -96,7 +103,16 @@ def test_growing_is_folding(names: list[str], rng: random.Random) -> None:
 
 def test_a_result_answers_the_oldest_open_call_of_its_id() -> None:
     """Ids that repeat are told apart: results go to open calls, oldest first, and keep call order."""
-    view = View.of(log(said("go"), asked("a", "b"), returned("b", "B1"), returned("a", "A1"), asked("a"), returned("a", "A2")))
+    view = View.of(
+        log(
+            said("go"),
+            asked("a", "b"),
+            returned("b", "B1"),
+            returned("a", "A1"),
+            asked("a"),
+            returned("a", "A2"),
+        )
+    )
     assert outputs(view) == [["A1", "B1"], ["A2"]]
     items = [item for item in view.fold.items if isinstance(item, Interaction)]
     assert items[0].calls[0].id == "a"
@@ -146,5 +162,3 @@ def test_prefixes_know_their_log() -> None:
     assert not long.is_prefix_of(short)
     assert not short.is_prefix_of(View.of(other))
     assert View.of([]).is_prefix_of(long)
-
-

@@ -24,7 +24,9 @@ class Lists:
     def word(self, longest: int = 6) -> str:
         """Return a text that stands nowhere else."""
         self.number += 1
-        tail = " ".join(self.rng.choice(("naïve", "<b>", '"x"', "\\n", "日本", "a\nb")) for _ in range(longest))
+        tail = " ".join(
+            self.rng.choice(("naïve", "<b>", '"x"', "\\n", "日本", "a\nb")) for _ in range(longest)
+        )
         return f"text{self.number}. {tail} .end{self.number}"
 
     def rounds(self, count: int) -> Messages:
@@ -42,7 +44,10 @@ class Lists:
         text = self.word()
         if self.rng.random() < 0.5:
             return {"role": "user", "content": text}
-        return {"role": "user", "content": [{"type": "text", "text": text}, {"type": "text", "text": self.word()}]}
+        return {
+            "role": "user",
+            "content": [{"type": "text", "text": text}, {"type": "text", "text": self.word()}],
+        }
 
     def answer(self) -> dict[str, Any]:
         """Return an answer without calls."""
@@ -304,3 +309,46 @@ def texts(listed: Messages) -> list[str]:
 def copied(listed: Messages) -> Messages:
     """Return a copy that shares nothing."""
     return copy.deepcopy(listed)
+
+
+def broken(lists: Lists, length: int) -> Messages:
+    """Return a list as careless agents hold it: orphans, missing, late and repeated results, empty texts."""
+    rng = lists.rng
+    listed: Messages = [lists.user()]
+    known: list[str] = []
+    while len(listed) < length:
+        kind = rng.choice(
+            ("user", "answer", "batch", "partial", "orphan", "again", "empty", "mixed", "system")
+        )
+        if kind == "user":
+            listed.append(lists.user())
+        elif kind == "answer":
+            listed.append(lists.answer())
+        elif kind in ("batch", "partial", "mixed"):
+            made = lists.batch(rng.choice((1, 2, 4)))
+            known += [result.get("tool_use_id") or result["tool_call_id"] for result in results_of(made)]
+            if kind == "partial":
+                made = thinned(made, rng)
+            if kind == "mixed" and isinstance(made[-1]["content"], list):
+                made[-1]["content"].insert(rng.randint(0, 1), {"type": "text", "text": lists.word()})
+            listed += made
+        elif kind == "orphan" or (kind == "again" and known):
+            id_ = rng.choice(known) if kind == "again" else f"nobody_{lists.number}"
+            if lists.wire == "anthropic":
+                block = {"type": "tool_result", "tool_use_id": id_, "content": lists.word()}
+                listed.append({"role": "user", "content": [block]})
+            else:
+                listed.append({"role": "tool", "tool_call_id": id_, "content": lists.word()})
+        elif kind == "empty":
+            listed.append({"role": rng.choice(("user", "assistant")), "content": rng.choice(("", "  "))})
+        elif kind == "system":
+            listed.append({"role": "system", "content": lists.word()})
+    return listed
+
+
+def thinned(made: Messages, rng: random.Random) -> Messages:
+    """Drop some results of a batch."""
+    if made[-1]["role"] == "tool":
+        return [made[0], *(message for message in made[1:] if rng.random() < 0.5)]
+    kept = [block for block in made[-1]["content"] if rng.random() < 0.5]
+    return [made[0], {**made[-1], "content": kept}] if kept else made[:1]

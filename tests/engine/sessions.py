@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -31,6 +32,11 @@ def answer(made: Session, *blocks: Block | str) -> int:
     return made.answered(Message(role="assistant", blocks=content))
 
 
+def answer_message(text: str) -> Message:
+    """Return a model's message of one text."""
+    return Message(role="assistant", blocks=(Text(text=text),))
+
+
 def step(made: Session, number: int, output: str, *, is_error: bool = False, command: str = "") -> int:
     """Record one call of the shell and its result; return the result's seq."""
     arguments = f'{{"command":"{command or f"step {number}"}"}}'
@@ -57,6 +63,4 @@ def files_with(folder: Path, needle: bytes) -> list[Path]:
 
 def plain(body: bytes) -> Any:
     """Return a request as JSON values."""
-    import json
-
     return json.loads(body)

@@ -29,7 +29,9 @@ def script(rng: random.Random) -> Iterator[Scripted]:
     """Answer now with calls, now with words, some of them after thinking."""
     number = 0
     while True:
-        calls = tuple(Call(name="bash", input={"command": f"ls {number + i}"}) for i in range(rng.randint(0, 3)))
+        calls = tuple(
+            Call(name="bash", input={"command": f"ls {number + i}"}) for i in range(rng.randint(0, 3))
+        )
         number += len(calls)
         text = f"words {number}" if not calls or rng.random() < 0.5 else None
         yield Answer(text=text, thinking=rng.choice((None, f"thought {number}")), calls=calls)
@@ -51,7 +53,9 @@ class AnthropicLoop:
         self.listed.append({"role": "user", "content": text})
         for _ in range(4):
             synced = self.session.sync(
-                self.listed, system="Be brief.", tools=[{"name": "bash", "description": "d", "input_schema": READ}]
+                self.listed,
+                system="Be brief.",
+                tools=[{"name": "bash", "description": "d", "input_schema": READ}],
             )
             self.forks += synced.forked_at is not None
             self.sent.append(synced.request.body)
@@ -112,7 +116,9 @@ class ChatLoop(AnthropicLoop):
 
 def output(rng: random.Random) -> str:
     """Return a tool's output: empty, short, or long enough to be moved out."""
-    return rng.choice(("", "done", "\n".join(f"line {n} of {rng.random()}" for n in range(rng.choice((5, 300))))))
+    return rng.choice(
+        ("", "done", "\n".join(f"line {n} of {rng.random()}" for n in range(rng.choice((5, 300)))))
+    )
 
 
 LOOPS = {
@@ -157,4 +163,3 @@ def test_a_loop_never_forks_and_every_request_is_taken(name: str, recorded: bool
                 assert (synced.forked_at, synced.appended) == (None, 1), change.__name__
                 assert later.events[size].kind == "said"
             assert store.verify() == []
-

@@ -6,21 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from foreword.core.block import Thinking
-from foreword.core.event import Answered, RequestSent
+from foreword.core.block import Message, Text, Thinking
+from foreword.core.event import Answered, Draft, RequestSent, Said
 from foreword.core.usage import Usage
-from foreword.engine.session import Session
 from foreword.errors import CompileError, OverBudget, UnknownEvent
 from foreword.store import Store
 from foreword.testing.script import Answer
-from tests.engine.sessions import answer, call, judged, plain, reopened, session, step
+from tests.engine.sessions import answer, answer_message, call, judged, plain, reopened, session, step
 from tests.histories import BOUND, Script, referee_for, target_of
 
 WIRES = ("anthropic", "openai-chat")
-
-
-def texts(made: Session) -> bytes:
-    return made.compile().body
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -59,12 +54,6 @@ def test_an_answer_never_names_another_writers_event(tmp_path: Path) -> None:
         body = one.events[seq].body
         assert isinstance(body, Answered)
         assert body.request is None or isinstance(one.events[body.request].body, RequestSent)
-
-
-def answer_message(text: str):  # noqa: ANN201 - a message
-    from foreword.core.block import Message, Text
-
-    return Message(role="assistant", blocks=(Text(text=text),))
 
 
 @pytest.mark.parametrize("action", ["fork", "erase", "flush", "sync"])
@@ -117,7 +106,8 @@ def test_a_fork_shares_the_past_and_nothing_else(tmp_path: Path) -> None:
         parent.say("only the parent's")
         child = parent.fork(at)
         child.say("only the child's")
-        assert child.id != parent.id and child.alias != parent.alias
+        assert child.id != parent.id
+        assert child.alias != parent.alias
         assert list(child.events[: at + 1]) == list(parent.events[: at + 1])
         assert b"only the parent's" not in child.compile().body
         assert b"only the child's" not in parent.compile().body
@@ -151,12 +141,14 @@ def test_over_budget_names_what_would_do() -> None:
         made.compile()
     assert not [event for event in made.events if event.kind == "rewritten"]
     assert any("person" in name for name, _, _ in refused.value.required)
-    larger = session(target_of("anthropic", refused.value.smallest_window, reserve_output=refused.value.reserve_output))
+    larger = session(
+        target_of("anthropic", refused.value.smallest_window, reserve_output=refused.value.reserve_output)
+    )
     larger.say(text)
     larger.compile()
+    smaller = session(target_of("anthropic", refused.value.smallest_window // 2, reserve_output=100))
+    smaller.say(text)
     with pytest.raises(OverBudget):
-        smaller = session(target_of("anthropic", refused.value.smallest_window // 2, reserve_output=100))
-        smaller.say(text)
         smaller.compile()
 
 
@@ -213,8 +205,6 @@ def test_a_late_result_is_told_also_for_a_repeated_id() -> None:
 @pytest.mark.parametrize("wire", WIRES)
 def test_system_words_in_mid_conversation_are_legal(wire: str) -> None:
     """A system message may come anywhere; the request holds its words where the wire takes them."""
-    from foreword.core.block import Message, Text
-    from foreword.core.event import Draft, Said
 
     def system(text: str) -> Draft:
         return Draft(body=Said(message=Message(role="system", blocks=(Text(text=text),)), person=False))

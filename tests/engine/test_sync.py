@@ -14,8 +14,8 @@ from foreword.core.canonical import compact
 from foreword.core.event import Answered, Event, Said, ToolReturned, encode_body
 from foreword.engine.session import Session
 from foreword.engine.sync import is_shortened
-from tests.engine.message_lists import EDITS, HARMLESS, Lists, Messages, copied, texts
-from tests.histories import counting_clock, examples, referee_for, target_of
+from tests.engine.message_lists import EDITS, HARMLESS, Lists, Messages, broken, copied, texts
+from tests.histories import counting_clock, examples, from_scratch, referee_for, target_of
 
 WIRES = ("anthropic", "openai-chat")
 LISTS = examples(25, 2_000)
@@ -267,7 +267,9 @@ BROKEN: dict[str, tuple[str, Messages]] = {
             *[
                 {
                     "role": "assistant",
-                    "tool_calls": [{"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}],
+                    "tool_calls": [
+                        {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+                    ],
                 },
                 {"role": "tool", "tool_call_id": "a", "content": "first"},
             ]
@@ -332,7 +334,7 @@ def test_null_members_of_a_foreign_block_are_no_edit() -> None:
 
 
 @pytest.mark.parametrize(
-    ("whole", "short", "cut"),
+    "whole, short, cut",
     [
         ("exit 1", "exit 0", False),
         ("a" * 500, "a" * 100, True),
@@ -348,3 +350,44 @@ def test_null_members_of_a_foreign_block_are_no_edit() -> None:
 def test_what_counts_as_cut(whole: str, short: str, cut: bool) -> None:
     """Cut is a shorter text made of the head and tail of the whole one and a note, or a bare placeholder."""
     assert is_shortened(whole, short) is cut
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("seed", range(examples(25, 2_000)))
+def test_a_careless_list_that_grows_never_forks(wire: str, seed: int) -> None:
+    """Broken lists that only grow, in steps of any size, are appends; every request made of them is legal."""
+    lists = Lists(wire, random.Random(f"broken {wire} {seed}"))
+    listed = broken(lists, 14)
+    session = begun(wire)
+    end = 0
+    while end < len(listed):
+        end = min(len(listed), end + lists.rng.randint(1, 3))
+        synced = session.sync(copied(listed[:end]))
+        assert synced.forked_at is None
+        assert legal(synced.request)
+        assert from_scratch(session, synced.request).body == synced.request.body
+    size = len(session.events)
+    assert session.sync(copied(listed)).appended == 0
+    assert len(session.events) == size
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("seed", range(examples(15, 1_000)))
+def test_an_edit_in_a_list_that_came_back_otherwise(wire: str, seed: int) -> None:
+    """An edit is found, and forks, also where the whole list comes back in another form."""
+    for edit in EDITS:
+        session, listed, lists = recorded(wire, seed)
+        try:
+            _, new = EDITS[edit](listed, lists.rng)
+        except IndexError:
+            continue
+        for name in HARMLESS:
+            if name != "shortened results":
+                HARMLESS[name](listed, lists.rng)
+        listed.append(lists.user())
+        synced = session.sync(listed)
+        assert synced.forked_at is not None
+        assert all(stands(text, synced.request.body) for text in texts(listed))
+        assert new == "" or stands(new, synced.request.body)
+        assert legal(synced.request)
+        assert session.sync(copied(listed)).forked_at is None

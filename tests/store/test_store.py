@@ -10,9 +10,9 @@ import msgspec
 import pytest
 
 from foreword.core.event import GENESIS, Draft, EpochStarted, RequestSent, SessionOpened, encode_body, seal
+from foreword.core.reference import ALIAS_LETTERS, alias_of
 from foreword.errors import AppendConflict, LogCorrupt, UnknownEvent, UnknownSession
 from foreword.store import Store
-from foreword.store.alias import ALPHABET, alias_of
 from foreword.store.rows import INLINE
 from tests.store.logs import chain, fork, more, said, start, unit
 
@@ -147,14 +147,14 @@ def test_an_alias_is_short_and_its_own(store: Store) -> None:
         start(store, f"s{number}")
     aliases = {row.alias for row in store.sessions()}
     assert len(aliases) == 50
-    assert all(len(alias) == 6 and set(alias) <= set(ALPHABET) for alias in aliases)
+    assert all(len(alias) == 6 and set(alias) <= set(ALIAS_LETTERS) for alias in aliases)
 
 
 def test_a_taken_alias_gives_way(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     """A session whose alias is taken gets the next; who opens with a taken one is told to ask again."""
     monkeypatch.setattr(
         "foreword.store.sessions.alias_of",
-        lambda key, session, attempt: "same22" if attempt == 0 else alias_of(key, session, attempt),
+        lambda session, attempt: "same22" if attempt == 0 else alias_of(session, attempt),
     )
     taken = store.alias_for("t")
     start(store, "s")

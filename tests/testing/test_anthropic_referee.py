@@ -8,7 +8,7 @@ import pytest
 from foreword.testing.anthropic_referee import AnthropicReferee
 from foreword.testing.facts import ModelFacts
 from foreword.testing.script import Answer, Call, Failure, ScriptExhausted
-from tests.testing.anthropic_pairs import (
+from tests.testing.anthropic_parts import (
     ASK,
     HOUR,
     MARK,

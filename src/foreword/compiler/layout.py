@@ -15,8 +15,9 @@ from foreword.core.view import Epoch
 class Layout:
     """Units and their body fragments, in render order, with running totals.
 
-    ``head``: how many units stand before the messages. ``items``: how many items of the view they show. ``sent``: seq of the last request frozen into it, -1: none.
-    ``stale``: seq of a sent request that this code would encode differently, -1: none.
+    ``head``: how many units stand before the messages. ``items``: how many items of the view are shown.
+    ``sent``: seq of the last request frozen into it, -1: none. ``stale``: seq of a sent request that this code
+    would encode differently, -1: none.
     """
 
     __slots__ = ("epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")

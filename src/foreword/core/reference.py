@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import base64
 import binascii
+import hashlib
 import re
 from typing import Literal
 
@@ -24,6 +25,24 @@ from foreword.errors import UnknownReference
 Reader = Literal["tool", "shell", "none"]
 
 _REFERENCE = re.compile(r"^(?P<session>.{1,200})#(?P<seq>\d{1,12})(?:\.(?P<block>\d{1,6}))?$", re.DOTALL)
+
+
+ALIAS_LETTERS = "23456789abcdefghjkmnpqrstuvwxyz"
+ALIAS_LENGTH = 6
+
+
+def alias_of(session: str, attempt: int = 0) -> str:
+    """Return the alias that a session gets at this attempt (0, 1, ... until one is free in its store).
+
+    It depends on nothing else, so that the same session gives the same requests in another store. Letters that
+    look alike are left out.
+    """
+    number = int.from_bytes(hashlib.sha256(f"{session}\0{attempt}".encode()).digest())
+    letters: list[str] = []
+    for _ in range(ALIAS_LENGTH):
+        number, rest = divmod(number, len(ALIAS_LETTERS))
+        letters.append(ALIAS_LETTERS[rest])
+    return "".join(letters)
 
 
 class Reference(Struct, frozen=True):

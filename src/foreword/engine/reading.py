@@ -24,10 +24,10 @@ PAGE_CHARACTERS = 6_000
 
 
 class Page(Struct, frozen=True, kw_only=True):
-    """Lines of a content. ``offset``: number of the first line, from 1. ``next``: the call for what follows, None: nothing.
+    """Lines of a content. ``offset``: number of the first line, from 1.
 
-    ``lines`` counts the whole content; a last line without newline is a line. ``text`` joined over the pages
-    from offset 1 is the content.
+    ``lines`` counts the whole content; a last line without newline is a line. ``next``: the call for what
+    follows, None: nothing follows. The texts of all pages, joined from offset 1, are the content.
     """
 
     ref: str
@@ -105,10 +105,7 @@ def read_page(
         numbers = keep(lines)
     elif grep is not None:
         numbers = [n for n in numbers if grep in lines[n]]
-    if tail is not None:
-        begin = max(0, len(numbers) - tail)
-    else:
-        begin = sum(1 for n in numbers if n < offset - 1)
+    begin = max(0, len(numbers) - tail) if tail is not None else sum(1 for n in numbers if n < offset - 1)
     stop = len(numbers) if limit is None else min(len(numbers), begin + max(0, limit))
     shown: list[str] = []
     size = 0

@@ -34,31 +34,20 @@ from foreword.core.event import (
     ToolsSet,
     seal,
 )
+from foreword.core.reference import alias_of
 from foreword.core.request import Unit
 from foreword.core.target import Target
 from foreword.core.usage import Usage
-from foreword.core.view import Interaction, View
+from foreword.core.view import View
 from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
+from foreword.engine.erasing import erase
 from foreword.engine.reading import Page, read_page, run_read_tool
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
-from foreword.errors import (
-    AppendConflict,
-    CompileError,
-    ErasureIncomplete,
-    NotErasable,
-    UnknownEvent,
-    UnknownSession,
-)
+from foreword.errors import AppendConflict, CompileError, UnknownEvent, UnknownSession
 from foreword.store.store import Store
 
 _RETRIES = 50
-
-ERASABLE = frozenset(
-    ("said", "answered", "tool_returned", "rewritten", "noticed", "pinned", "instructions_set", "tools_set",
-     "repaired", "foreign_noted")
-)  # fmt: skip
-"""Kinds of events that hold content. The others are the log's structure."""
 
 
 class Session:
@@ -119,12 +108,18 @@ class Session:
                 pass
             else:
                 return cls(
-                    events, store=store, target=target, policy=policy, clock=clock, nonces=nonces, sent_units=units
+                    events,
+                    store=store,
+                    target=target,
+                    policy=policy,
+                    clock=clock,
+                    nonces=nonces,
+                    sent_units=units,
                 )
         base = store.load(parent[0])[: parent[1] + 1] if store is not None and parent is not None else []
         session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
         for _ in range(_RETRIES):
-            alias = store.alias_for(name) if store is not None else "local"
+            alias = store.alias_for(name) if store is not None else alias_of(name)
             opened = SessionOpened(session=name, alias=alias, format=format, source=source, parent=parent)
             try:
                 session._append(
@@ -233,7 +228,7 @@ class Session:
 
         Raises: UnknownEvent.
         """
-        self._event(seq)
+        self.event(seq)
         return self.append(Draft(body=Revoked(target=seq, text=text), causes=(seq,)))
 
     def append(self, *drafts: Draft) -> int:
@@ -285,7 +280,7 @@ class Session:
 
         Raises: UnknownEvent.
         """
-        self._event(at)
+        self.event(at)
         self.flush()
         child = self._begin_fork(at, name)
         for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
@@ -306,7 +301,8 @@ class Session:
                 clock=self._clock,
                 nonces=self._nonces,
             )
-            opened = SessionOpened(session=name or f"{self.id}~{at}", alias="local", parent=(self.id, at))
+            fork = name or f"{self.id}~{at}"
+            opened = SessionOpened(session=fork, alias=alias_of(fork), parent=(self.id, at))
             child._append([Draft(body=opened, actor="engine", origin="engine", trust="engine")])
             return child
         return Session.open(
@@ -341,55 +337,23 @@ class Session:
         Raises: UnknownEvent; NotErasable for an event without content; ErasureIncomplete when the log says so but
         another reader still holds old pages of the file.
         """
-        wanted = set(targets)
-        for seq in wanted:
-            event = self._event(seq)
-            if event.kind not in ERASABLE:
-                raise NotErasable(self.id, seq, event.kind)
-        self.flush()
-        parent = self.view.fold.opened.parent if self.view.fold.opened is not None else None
-        shared = {seq for seq in wanted if parent is not None and seq <= parent[1]}
-        if shared and self.store is not None and parent is not None:
-            self._relative(parent[0]).erase(shared, reason)
-            self.reload()
-            return tuple(sorted(set(self.view.fold.erased) | set(self._erase(wanted - shared, reason))))
-        return self._erase(wanted, reason)
+        return erase(self, set(targets), reason)
 
-    def _erase(
-        self, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...] = ()
-    ) -> tuple[int, ...]:
-        """Erase here and then in the forks. ``inherited``: what the parent's erased results answered."""
-        wanted = wanted | _derived(self.events, wanted)
-        if not wanted:
-            return ()
-        answers = tuple(sorted({*inherited, *_answers(self.view, wanted)}))
-        body = Erased(targets=tuple(sorted(wanted)), reason=reason, answers=answers)
-        for _ in range(_RETRIES):
-            event = self._seal([Draft(body=body)])[0]
-            if self.store is None:
-                self.view = self.view.extend([event])
-                break
-            try:
-                complete = self.store.erase(self.id, body.targets, event)
-            except AppendConflict:
-                self.reload()
-                continue
-            for row in self.store.sessions():
-                if row.parent is not None and row.parent[0] == self.id and min(wanted) <= row.parent[1]:
-                    shared = {seq for seq in wanted if seq <= row.parent[1]}
-                    self._relative(row.id)._erase(shared, reason, answers)
-            self.reload()
-            if not complete:
-                raise ErasureIncomplete(self.store.name, body.targets)
-            break
-        self._compiled = None
-        self._sent_units = None
-        return body.targets
-
-    def _relative(self, name: str) -> Session:
+    def relative(self, name: str) -> Session:
+        """Open another session of the same store in the same way: a parent or a fork."""
         return Session.open(
             self.store, name, target=self.target, policy=self.policy, clock=self._clock, nonces=self._nonces
         )
+
+    def seal(self, draft: Draft) -> Event:
+        """Make the event that would come next; it isn't appended."""
+        return self._seal([draft])[0]
+
+    def take(self, event: Event) -> None:
+        """Follow an event that was appended by other means."""
+        self.view = self.view.extend([event])
+        self._compiled = None
+        self._sent_units = None
 
     def flush(self) -> None:
         """Write what waits for the next fact; drop it when another writer was first, which loses nothing."""
@@ -420,7 +384,8 @@ class Session:
             raise CompileError("this session has no target: open it with a provider and a model")
         return self.target
 
-    def _event(self, seq: int) -> Event:
+    def event(self, seq: int) -> Event:
+        """Return an event of this session. Raises: UnknownEvent."""
         if not 0 <= seq < len(self.events):
             raise UnknownEvent(self.id, seq, len(self.events))
         return self.events[seq]
@@ -489,22 +454,3 @@ def _unlinked(draft: Draft) -> Draft:
     if isinstance(draft.body, Answered) and draft.body.request is not None:
         return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=None))
     return draft
-
-
-def _derived(events: Sequence[Event], wanted: set[int]) -> set[int]:
-    """All that the engine made from these events. Causes point backwards, so one pass finds it."""
-    gone = set(wanted)
-    for event in events:
-        if event.trust == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
-            gone.add(event.seq)
-    return {seq for seq in gone - wanted if events[seq].body is not None}
-
-
-def _answers(view: View, wanted: set[int]) -> tuple[tuple[int, int, int], ...]:
-    return tuple(
-        (seq, item.seq, position)
-        for item in view.fold.items
-        if isinstance(item, Interaction)
-        for position, seq in enumerate(item.result_seqs)
-        if seq in wanted
-    )

@@ -42,29 +42,42 @@ def blame(store: Store, session: str, text: str) -> dict[str, Any]:
     Steps count recorded answers from 1. ``in_request`` None: no request was sent yet, or its units are gone.
     ``left``: what took the last copy out; None while it is there. Raises: TextNotFound; UnknownSession.
     """
-    events = store.load(session)
-    log = _Log(events)
-    found = [event for event in events if _holds(event, text)]
-    if not found:
-        raise TextNotFound(session, len(events))
-    units = log.request(store.sent_units(session))
-    where = [] if units is None else [log.place(index, unit) for index, unit in _holding(units, text)]
-    facts = [event for event in found if event.origin != "engine"] or found
-    occurrences = [{**log.entry(event), "left": log.left(event, text)} for event in facts]
-    left = [one["left"] for one in occurrences if one["left"] is not None]
-    gone = units is not None and not where and bool(left)
-    return {
-        "text": text,
-        "session": session,
-        "entered": log.entry(facts[0]),
-        "in_request": None if units is None else bool(where),
-        "request": log.last_request(),
-        "where": where,
-        "left": max(left, key=lambda one: (one["step"], one["event"] or 0)) if gone else None,
-        "recover": log.recover(facts[0].seq),
-        "read": f"foreword read {log.alias}#{facts[0].seq}",
-        "occurrences": occurrences,
-    }
+    return Blamer(store, session).blame(text)
+
+
+class Blamer:
+    """A session read once, to ask about many texts."""
+
+    def __init__(self, store: Store, session: str) -> None:
+        """Read the session's log and the units of its last request. Raises: UnknownSession."""
+        self.session = session
+        self.events = store.load(session)
+        self._log = _Log(self.events)
+        self._units = self._log.request(store.sent_units(session))
+
+    def blame(self, text: str) -> dict[str, Any]:
+        """See `blame`. Raises: TextNotFound."""
+        log, units = self._log, self._units
+        found = [event for event in self.events if _holds(event, text)]
+        if not found:
+            raise TextNotFound(self.session, len(self.events))
+        where = [] if units is None else [log.place(index, unit) for index, unit in _holding(units, text)]
+        facts = [event for event in found if event.origin != "engine"] or found
+        occurrences = [{**log.entry(event), "left": log.left(event, text)} for event in facts]
+        left = [one["left"] for one in occurrences if one["left"] is not None]
+        gone = units is not None and not where and bool(left)
+        return {
+            "text": text,
+            "session": self.session,
+            "entered": log.entry(facts[0]),
+            "in_request": None if units is None else bool(where),
+            "request": log.last_request(),
+            "where": where,
+            "left": max(left, key=lambda one: (one["step"], one["event"] or 0)) if gone else None,
+            "recover": log.recover(facts[0].seq),
+            "read": f"foreword read {log.alias}#{facts[0].seq}",
+            "occurrences": occurrences,
+        }
 
 
 def _holds(event: Event, text: str) -> bool:

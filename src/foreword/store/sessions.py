@@ -10,8 +10,8 @@ from typing import NamedTuple
 from msgspec import Struct
 
 from foreword.core.event import SessionOpened
+from foreword.core.reference import alias_of
 from foreword.errors import UnknownEvent, UnknownSession
-from foreword.store.alias import alias_of
 from foreword.store.database import Database
 
 END = 2**62
@@ -184,13 +184,13 @@ def close_names(db: Database, tenant: int, name: str) -> tuple[str, ...]:
     return tuple(difflib.get_close_matches(name[:LONGEST_NAME], names, SHOWN))
 
 
-def free_alias(db: Database, tenant: int, key: bytes, session: str) -> str:
+def free_alias(db: Database, tenant: int, session: str) -> str:
     """Return the session's alias, or the first one derived for it that no session of the store has."""
     taken = db.execute("SELECT alias FROM session WHERE tenant = ? AND session = ?", (tenant, session)).get
     if taken is not None:
         return taken
     for attempt in count():
-        alias = alias_of(key, session, attempt)
+        alias = alias_of(session, attempt)
         if db.execute("SELECT count(*) FROM session WHERE alias = ?", (alias,)).get == 0:
             return alias
     raise AssertionError("count() has no end")

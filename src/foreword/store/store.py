@@ -92,7 +92,7 @@ class Store:
         It isn't reserved: if another session takes it first, the append that opens this one raises
         AppendConflict, and asking again gives the next.
         """
-        return self._read(lambda db: sessions.free_alias(db, self._tenant.number, self._tenant.key, session))
+        return self._read(lambda db: sessions.free_alias(db, self._tenant.number, session))
 
     def load(self, session: str, *, since: int = 0) -> list[Event]:
         """Return the session's events from seq ``since`` on, in order; a fork's begin with its parent's.

@@ -1,5 +1,43 @@
-"""Fakes of the model and its servers: scripted model, seeded clock, memory store, protocol referees.
+"""Fakes of the model and its servers: scripted answers and protocol referees.
 
 The referees judge requests without importing the codecs that wrote them.
-Imports `foreword.core` only.
+Imports `foreword.core` only; each name is loaded when first used.
 """
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from foreword.testing.anthropic_referee import AnthropicReferee
+    from foreword.testing.facts import ModelFacts
+    from foreword.testing.openai_chat_referee import OpenAIChatReferee
+    from foreword.testing.script import Answer, Call, Failure
+    from foreword.testing.server import RefereeServer
+
+_HOMES = {
+    "Answer": "foreword.testing.script",
+    "AnthropicReferee": "foreword.testing.anthropic_referee",
+    "Call": "foreword.testing.script",
+    "Failure": "foreword.testing.script",
+    "ModelFacts": "foreword.testing.facts",
+    "OpenAIChatReferee": "foreword.testing.openai_chat_referee",
+    "RefereeServer": "foreword.testing.server",
+}
+
+__all__ = [
+    "Answer",
+    "AnthropicReferee",
+    "Call",
+    "Failure",
+    "ModelFacts",
+    "OpenAIChatReferee",
+    "RefereeServer",
+]
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _HOMES:
+        raise AttributeError(f"module 'foreword.testing' has no attribute {name!r}")
+    return getattr(import_module(_HOMES[name]), name)

@@ -42,16 +42,24 @@ class RefereeServer:
         """The address, like `http://127.0.0.1:PORT`."""
         return f"http://127.0.0.1:{self._server.server_address[1]}"
 
-    def __enter__(self) -> RefereeServer:
+    def start(self) -> RefereeServer:
+        """Begin to serve, in a thread of its own."""
         self._thread.start()
         return self
+
+    def stop(self) -> None:
+        """End serving and free the port."""
+        self._server.shutdown()
+        self._thread.join()
+        self._server.server_close()
+
+    def __enter__(self) -> RefereeServer:
+        return self.start()
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, where: TracebackType | None
     ) -> None:
-        self._server.shutdown()
-        self._thread.join()
-        self._server.server_close()
+        self.stop()
 
 
 def _handler(

@@ -1,0 +1,98 @@
+"""Erasing: the payloads of events and of all that was derived from them, here, in the parents and in the forks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from foreword.core.event import Draft, Erased, Event
+from foreword.core.view import Interaction, View
+from foreword.errors import AppendConflict, ErasureIncomplete, NotErasable
+
+if TYPE_CHECKING:
+    from foreword.engine.session import Session
+
+ERASABLE = frozenset(
+    (
+        "said",
+        "answered",
+        "tool_returned",
+        "rewritten",
+        "noticed",
+        "pinned",
+        "instructions_set",
+        "tools_set",
+        "repaired",
+        "foreign_noted",
+    )
+)
+"""Kinds of events that hold content. The others are the log's structure."""
+
+_RETRIES = 50
+
+
+def erase(session: Session, wanted: set[int], reason: str) -> tuple[int, ...]:
+    """See ``Session.erase``: what a fork shares is erased where it was said, and from there in every fork."""
+    for seq in wanted:
+        event = session.event(seq)
+        if event.kind not in ERASABLE:
+            raise NotErasable(session.id, seq, event.kind)
+    session.flush()
+    opened = session.view.fold.opened
+    parent = opened.parent if opened is not None else None
+    shared = {seq for seq in wanted if parent is not None and seq <= parent[1]}
+    if shared and parent is not None and session.store is not None:
+        erase(session.relative(parent[0]), shared, reason)
+        session.reload()
+        _erase_here(session, wanted - shared, reason, ())
+        return tuple(sorted(session.view.fold.erased))
+    return _erase_here(session, wanted, reason, ())
+
+
+def _erase_here(
+    session: Session, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...]
+) -> tuple[int, ...]:
+    """Erase here and then in the forks. ``inherited``: what the parent's erased results answered."""
+    wanted = wanted | _derived(session.events, wanted)
+    if not wanted:
+        return ()
+    answers = tuple(sorted({*inherited, *_answers(session.view, wanted)}))
+    body = Erased(targets=tuple(sorted(wanted)), reason=reason, answers=answers)
+    for _ in range(_RETRIES):
+        event = session.seal(Draft(body=body))
+        if session.store is None:
+            session.take(event)
+            return body.targets
+        try:
+            complete = session.store.erase(session.id, body.targets, event)
+        except AppendConflict:
+            session.reload()
+            continue
+        for row in session.store.sessions():
+            if row.parent is not None and row.parent[0] == session.id and min(wanted) <= row.parent[1]:
+                shared = {seq for seq in wanted if seq <= row.parent[1]}
+                _erase_here(session.relative(row.id), shared, reason, answers)
+        session.reload()
+        if not complete:
+            raise ErasureIncomplete(session.store.name, body.targets)
+        return body.targets
+    raise AppendConflict(session.id, session.view.position, session.view.position)
+
+
+def _derived(events: Sequence[Event], wanted: set[int]) -> set[int]:
+    """All that the engine made from these events. Causes point backwards, so one pass finds it."""
+    gone = set(wanted)
+    for event in events:
+        if event.trust == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
+            gone.add(event.seq)
+    return {seq for seq in gone - wanted if events[seq].body is not None}
+
+
+def _answers(view: View, wanted: set[int]) -> tuple[tuple[int, int, int], ...]:
+    return tuple(
+        (seq, item.seq, position)
+        for item in view.fold.items
+        if isinstance(item, Interaction)
+        for position, seq in enumerate(item.result_seqs)
+        if seq in wanted
+    )

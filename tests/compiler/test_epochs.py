@@ -1,0 +1,142 @@
+"""Epochs: only they rebuild what was sent, each has its reason, and an open turn of bound thinking survives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from foreword.core.block import ToolSpec
+from foreword.core.event import EpochStarted
+from foreword.engine.session import Session
+from foreword.testing.script import Answer, Call
+from tests.engine.sessions import answer, session, step
+from tests.histories import BOUND, MODELS, Script, digests, referee_for, target_of
+
+CHANGES: dict[str, tuple[Callable[[Session], object], str]] = {
+    "instructions": (lambda made: made.instruct("new rules"), "manual"),
+    "tools": (lambda made: made.offer([ToolSpec(name="new")]), "manual"),
+    "a revoked pin": (lambda made: made.revoke(1, "no longer"), "permission"),
+    "an erased turn": (lambda made: made.erase([1], "asked"), "permission"),
+}
+
+
+def whys(made: Session) -> list[str]:
+    return [event.body.why for event in made.events if isinstance(event.body, EpochStarted)]
+
+
+@pytest.mark.parametrize("model", [MODELS["anthropic"], BOUND])
+@pytest.mark.parametrize("answered", [True, False], ids=["result came", "call is open"])
+@pytest.mark.parametrize("change", CHANGES)
+def test_an_epoch_inside_a_tool_loop_is_legal(change: str, answered: bool, model: str) -> None:
+    """A change in the middle of a turn with thinking and calls gives a request that the provider takes."""
+    target = target_of("anthropic", model=model)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.pin("a rule")
+    made.say("go")
+    for number in range(2):
+        script.answer = Answer(thinking=f"thought {number}", calls=(Call(name="bash", id=f"c{number}"),))
+        status, body = referee.respond(made.compile().body)
+        assert status == 200
+        made.record(body)
+        if answered or number == 0:
+            made.returned(f"c{number}", "ok")
+    act, why = CHANGES[change]
+    act(made)
+    verdict = referee.judge(made.compile().body)
+    assert verdict.violations == ()
+    assert why in whys(made)
+    made.say("thanks")
+    assert referee.judge(made.compile().body).violations == ()
+
+
+def test_a_hard_epoch_inside_a_tool_loop_is_legal() -> None:
+    """A turn of bound thinking that outgrows the window is brought down to a request that the provider takes."""
+    target = target_of("anthropic", 6_000, model=BOUND)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.say("go")
+    for number in range(40):
+        script.answer = Answer(thinking=f"thought {number}", calls=(Call(name="bash", id=f"c{number}"),))
+        status, body = referee.respond(made.compile().body)
+        assert status == 200, body
+        made.record(body)
+        made.returned(f"c{number}", "\n".join(f"{n} words of output" for n in range(20)))
+    assert "hard" in whys(made)
+
+
+def test_nothing_else_starts_an_epoch() -> None:
+    """Turns, answers, results, pins, repairs and asking twice only add to what was sent."""
+    made = session()
+    made.say("go")
+    before: list[bytes] = []
+    for number in range(12):
+        made.compile()
+        now = digests(made.compile())
+        assert now[: len(before)] == before
+        before = now
+        step(made, number, "out", is_error=number % 2 == 0)
+        if number == 3:
+            made.pin("a rule")
+        if number == 5:
+            made.returned("call_2", "second result")
+        if number == 7:
+            answer(made, "words only")
+    assert whys(made) == ["start"]
+
+
+def test_the_same_again_starts_none() -> None:
+    """Instructions and tools that are what stands already append nothing."""
+    made = session()
+    made.instruct("Be brief.")
+    made.offer([ToolSpec(name="a", schema={"x": 1, "y": 2})])
+    made.say("go")
+    made.compile()
+    size = len(made.events)
+    made.instruct("Be brief.")
+    made.offer([ToolSpec(name="a", schema={"y": 2, "x": 1})])
+    made.compile()
+    assert len(made.events) == size
+
+
+def test_another_model_or_wire_is_a_switch() -> None:
+    """A session goes on with another model, then on another wire, each time in an epoch that says so."""
+    made = session()
+    made.say("go")
+    step(made, 1, "out")
+    made.compile()
+    for target in (target_of("anthropic", model=BOUND), target_of("openai-chat")):
+        made.target = target
+        assert referee_for(target).judge(made.compile().body).violations == ()
+    assert whys(made) == ["start", "switch", "switch"]
+
+
+def test_another_window_is_no_epoch() -> None:
+    """A window changes no bytes, so it breaks no prefix while everything fits."""
+    made = session(target_of("anthropic", 100_000, reserve_output=1_000))
+    made.say("go")
+    first = digests(made.compile())
+    made.target = target_of("anthropic", 50_000, reserve_output=1_000)
+    made.say("more")
+    assert digests(made.compile())[: len(first)] == first
+    assert whys(made) == ["start"]
+
+
+def test_a_revoked_text_is_in_no_later_request() -> None:
+    """A person's turn that was revoked goes out of the base, and its notice stays."""
+    made = session()
+    made.say("deploy on fridays")
+    seq = made.say("never mind the tests")
+    step(made, 1, "ok")
+    made.compile()
+    made.revoke(seq, "that permission was withdrawn")
+    for text in ("x", "y"):
+        body = made.compile().body
+        assert b"never mind the tests" not in body
+        assert b"that permission was withdrawn" in body
+        assert b"deploy on fridays" in body
+        made.say(text)
+    assert whys(made) == ["start", "permission"]
