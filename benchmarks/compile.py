@@ -25,9 +25,19 @@ from foreword.store.store import Store
 
 SIZES = (1_000, 10_000)
 STEPS = 60
-WORDS = """
-configure build link target library header symbol archive test suite passed failed warning note cache
-""".split()
+WORDS = [
+    "configure",
+    "build",
+    "link",
+    "target",
+    "library",
+    "header",
+    "archive",
+    "test",
+    "passed",
+    "failed",
+    "note",
+]
 
 
 def text(chance: random.Random, words: int) -> str:

@@ -25,7 +25,9 @@ def size_of(folder: Path) -> int:
 def main() -> None:
     """Print one row a file and the total."""
     data = os.environ.get("FOREWORD_DATA")
-    files = [path for name in FOLDERS for path in sorted(Path(data, name).glob("*.jsonl"))] if data else [DEMO]
+    files = (
+        [path for name in FOLDERS for path in sorted(Path(data, name).glob("*.jsonl"))] if data else [DEMO]
+    )
     print(f"{'file':28}{'messages':>9}{'file bytes':>12}{'log bytes':>11}{'per message':>12}{'log/file':>9}")
     totals = [0, 0, 0]
     for path in files:

@@ -140,3 +140,40 @@ def test_a_revoked_text_is_in_no_later_request() -> None:
         assert b"deploy on fridays" in body
         made.say(text)
     assert whys(made) == ["start", "permission"]
+
+
+def test_a_blank_turn_ends_no_tool_loop() -> None:
+    """A turn of blanks is not sent, so the turn of bound thinking before it is still open for the provider."""
+    target = target_of("anthropic", model=BOUND)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.say("go")
+    script.answer = Answer(thinking="hm", calls=(Call(name="bash", id="c"),))
+    status, body = referee.respond(made.compile().body)
+    assert status == 200
+    made.record(body)
+    made.say("  ")
+    made.instruct("new rules")
+    assert referee.judge(made.compile().body).violations == ()
+
+
+@pytest.mark.parametrize("model", [MODELS["anthropic"], BOUND])
+@pytest.mark.parametrize("calls", [(), (Call(name="bash", id="c"),)], ids=["words", "a call"])
+def test_what_was_said_meanwhile_comes_after_the_answer(calls: tuple[Call, ...], model: str) -> None:
+    """Words that come while the model answers stand behind its answer: it had not read them."""
+    target = target_of("anthropic", model=model)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.say("go")
+    script.answer = Answer(thinking="hm", text="my answer", calls=calls)
+    status, body = referee.respond(made.compile().body)
+    assert status == 200
+    made.say("said meanwhile")
+    made.record(body)
+    if calls:
+        made.returned("c", "ok")
+    sent = made.compile().body
+    assert sent.index(b"my answer") < sent.index(b"said meanwhile")
+    assert referee.judge(sent).violations == ()

@@ -22,7 +22,7 @@ SESSIONS = 5
 
 
 @pytest.mark.parametrize(
-    ("provider", "model"), [("anthropic", "claude-opus-4-8"), ("openai-chat", "gpt-6.1-sol")]
+    "provider, model", [("anthropic", "claude-opus-4-8"), ("openai-chat", "gpt-6.1-sol")]
 )
 def test_blame(recorded: Path, provider: str, model: str, tmp_path: Path) -> None:
     """Each string entered where the log first has it, and is in the last request exactly when its bytes are."""
@@ -41,7 +41,8 @@ def test_blame(recorded: Path, provider: str, model: str, tmp_path: Path) -> Non
             replay.session.flush()
             if not bodies:
                 continue
-            check(Blamer(store, imported.session), strings(json.loads(bodies[-1].body)), random.Random(imported.session))
+            shown = strings(json.loads(bodies[-1].body))
+            check(Blamer(store, imported.session), shown, random.Random(imported.session))
 
 
 def check(blamer: Blamer, shown: list[str], chance: random.Random) -> None:
@@ -85,5 +86,5 @@ def strings(value: Any) -> list[str]:
             inner = None
         return [value, *strings(inner)]
     if isinstance(value, dict):
-        return [text for member in value.values() for text in strings(member)]
+        return [text for name, member in value.items() for text in (name, *strings(member))]
     return [text for member in value for text in strings(member)] if isinstance(value, list) else []

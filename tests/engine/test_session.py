@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from pathlib import Path
 
 import pytest
@@ -11,9 +12,9 @@ from foreword.core.event import Answered, Draft, RequestSent, Said
 from foreword.core.usage import Usage
 from foreword.errors import CompileError, OverBudget, UnknownEvent
 from foreword.store import Store
-from foreword.testing.script import Answer
+from foreword.testing.script import Answer, Call
 from tests.engine.sessions import answer, answer_message, call, judged, plain, reopened, session, step
-from tests.histories import BOUND, Script, referee_for, target_of
+from tests.histories import BOUND, Script, examples, referee_for, target_of
 
 WIRES = ("anthropic", "openai-chat")
 
@@ -238,3 +239,49 @@ def test_two_answers_in_a_row_are_legal() -> None:
         step(made, 7, "out")
         made.say("x")
         assert judged(made).violations == ()
+
+
+@pytest.mark.parametrize("name", ["anthropic", "openai-chat", "thinking", "bound thinking"])
+@pytest.mark.parametrize("seed", range(examples(4, 300)))
+def test_writers_in_any_order_lose_no_fact(name: str, seed: int, tmp_path: Path) -> None:
+    """Three objects on one log, in any order: every fact is there at the end, and every request was legal."""
+    rng = random.Random(f"{name} {seed}")
+    model = BOUND if name == "bound thinking" else None
+    target = target_of(name if name == "openai-chat" else "anthropic", model=model)
+    script = Script()
+    referee = referee_for(target, script)
+    facts: list[str] = []
+    with Store.open(tmp_path) as store:
+        writers = [session(target, store) for _ in range(3)]
+        for number in range(40):
+            made = rng.choice(writers)
+            fact = f"fact {number} of {seed}."
+            action = rng.choice(("say", "ask", "ask", "answer", "result", "pin", "late answer"))
+            if action == "say" or not facts:
+                made.say(fact)
+                facts.append(fact)
+            elif action == "pin":
+                made.pin(fact)
+                facts.append(fact)
+            elif action == "result":
+                waiting = [c.id for item in made.view.fold.open for c in item.calls]
+                if waiting:
+                    made.returned(rng.choice(waiting), fact)
+                    facts.append(fact)
+            else:
+                made.reload()  # who never looked can't know what was said
+                compiled = made.compile()
+                calls = (Call(name="bash", id=f"c{number}"),) if rng.random() < 0.5 else ()
+                script.answer = Answer(thinking="hm" if "thinking" in name else None, text=fact, calls=calls)
+                status, body = referee.respond(compiled.body)
+                assert status == 200, body
+                if action == "late answer":
+                    rng.choice(writers).say(f"between {number}")
+                if action != "ask":
+                    made.record(body)
+                    facts.append(fact)
+        last = reopened(store, rng.choice(writers))
+        body = last.compile().body.decode()
+        assert [fact for fact in facts if fact not in body] == []
+        assert referee.judge(last.compile().body).violations == ()
+        assert store.verify() == []

@@ -381,8 +381,11 @@ def test_an_edit_in_a_list_that_came_back_otherwise(wire: str, seed: int) -> Non
             _, new = EDITS[edit](listed, lists.rng)
         except IndexError:
             continue
+        foreign = (
+            ("moved marks", "defaults") if wire == "openai-chat" else ()
+        )  # the caller's own members go along
         for name in HARMLESS:
-            if name != "shortened results":
+            if name not in ("shortened results", *foreign):
                 HARMLESS[name](listed, lists.rng)
         listed.append(lists.user())
         synced = session.sync(listed)
