@@ -168,7 +168,7 @@ class OverBudget(CompileError):
         super().__init__(
             f"required content needs {needed:,} tokens, the window is {window:,} with {reserve_output:,} reserved "
             f"for output and {unseen:,} for the unseen prefix; largest: {largest}; the smallest window that would "
-            f"do is {smallest_window:,}"
+            f"do with this reserve is {smallest_window:,}"
         )
 
 

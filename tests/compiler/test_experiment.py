@@ -14,7 +14,7 @@ from foreword.errors import OverBudget
 from tests.engine.sessions import answer, call
 from tests.histories import counting_clock, digests, examples, from_scratch, target_of
 
-COMPARED = examples(8, 200)
+COMPARED = examples(6, 200)
 
 
 @pytest.mark.parametrize(

@@ -40,7 +40,7 @@ def walk_in_memory(target: Target, rng: random.Random) -> Walk:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(SLOW, max_examples=examples(15, 2_000))
+@settings(SLOW, max_examples=examples(10, 2_000))
 @given(names=operations, rng=st.randoms(use_true_random=False))
 def test_step_by_step_is_from_scratch(name: str, names: list[str], rng: random.Random) -> None:
     """Every request of a random history in memory is legal, grown, tiled, and equal from scratch."""

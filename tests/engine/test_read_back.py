@@ -21,7 +21,7 @@ from tests.engine.sessions import answer, call, reopened, session, step
 from tests.histories import examples, target_of
 
 NAMED = re.compile(r'read\(ref="([^"#]+)#(\d+)"(?:, offset=(\d+))?\)')
-NEXT = re.compile(r"next: (\w+)\((.*)\)\]\Z")
+NEXT = re.compile(r'\n<foreword kind="more">\n[^\n]*next: (\w+)\((.*)\)\n</foreword>\Z')
 WIRES = ("anthropic", "openai-chat")
 
 
@@ -49,7 +49,7 @@ def paged(made: Session, ref: str) -> str:
         found = NEXT.search(page)
         if found is None:
             return "".join([*pages, page])
-        pages.append(page[: page.rindex("\n[")])
+        pages.append(page[: page.rindex('\n<foreword kind="more"')])
         following = arguments(found[2])
         assert following != given, "the next call is the same call"
         given = following
@@ -145,7 +145,7 @@ def test_grep_goes_on_with_grep() -> None:
     for _ in range(100):
         page = made.run_read_tool(given)
         following = NEXT.search(page)
-        text = page if following is None else page[: page.rindex("\n[")]
+        text = page if following is None else page[: page.rindex('\n<foreword kind="more"')]
         found += [line for line in text.split("\n") if line]
         if following is None:
             break

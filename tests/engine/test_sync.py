@@ -18,7 +18,7 @@ from tests.engine.message_lists import EDITS, HARMLESS, Lists, Messages, broken,
 from tests.histories import counting_clock, examples, from_scratch, referee_for, target_of
 
 WIRES = ("anthropic", "openai-chat")
-LISTS = examples(25, 2_000)
+LISTS = examples(18, 2_000)
 
 
 def begun(wire: str) -> Session:
@@ -353,7 +353,7 @@ def test_what_counts_as_cut(whole: str, short: str, cut: bool) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("seed", range(examples(25, 2_000)))
+@pytest.mark.parametrize("seed", range(examples(20, 2_000)))
 def test_a_careless_list_that_grows_never_forks(wire: str, seed: int) -> None:
     """Broken lists that only grow, in steps of any size, are appends; every request made of them is legal."""
     lists = Lists(wire, random.Random(f"broken {wire} {seed}"))
@@ -372,7 +372,7 @@ def test_a_careless_list_that_grows_never_forks(wire: str, seed: int) -> None:
 
 
 @pytest.mark.parametrize("wire", WIRES)
-@pytest.mark.parametrize("seed", range(examples(15, 1_000)))
+@pytest.mark.parametrize("seed", range(examples(10, 1_000)))
 def test_an_edit_in_a_list_that_came_back_otherwise(wire: str, seed: int) -> None:
     """An edit is found, and forks, also where the whole list comes back in another form."""
     for edit in EDITS:

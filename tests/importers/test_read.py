@@ -14,6 +14,8 @@ from foreword.core.event import Answered, Said, kind_of
 from foreword.errors import ImportFailed
 from foreword.importers.read import FORMATS, read
 from tests.importers.claude_file import ClaudeFile, call, codes, story, text, words
+from tests.importers.codex_file import CodexFile
+from tests.importers.pi_file import PiFile
 
 if sys.version_info >= (3, 14):
     from compression import zstd
@@ -45,9 +47,14 @@ def small() -> ClaudeFile:
         (b'[{"role": "user", "content": "Hi"}]\n{}\n', "line 2: more data after the array"),
         (
             b'{"timestamp": "t", "type": "session_meta", "payload": {}}\n',
-            "Codex rollout, which is not supported",
+            "a Codex rollout without a message",
         ),
-        (gzip.compress(b'{"role": "user", "content": "Hi"}\n' * 99)[:40], "can't be read after line"),
+        (b'{"type": "session", "id": "s", "timestamp": "t"}\n', "a session of pi without a message"),
+        (b'{"sessionId": "s", "projectHash": "p"}\n', "a Gemini CLI session, which is not supported"),
+        (
+            gzip.compress(b'{"role": "user", "content": "Hi"}\n' * 99, mtime=0)[:40],
+            "can't be read after line",
+        ),
         (zstd.compress(b'{"role": "user", "content": "Hi"}\n' * 9)[:-5], "can't be read after line"),
         (b"\x1f\x8bxxxxxx", "can't be read after line 0"),
     ],
@@ -67,7 +74,7 @@ def test_a_missing_file_or_format_is_refused(tmp_path: Path) -> None:
         read(str(tmp_path / "none.jsonl"))
     with pytest.raises(ImportFailed, match="Is a directory"):
         read(str(tmp_path))
-    with pytest.raises(ImportFailed, match="formats are claude-code, openai-chat, anthropic"):
+    with pytest.raises(ImportFailed, match="formats are claude-code, codex, pi, openai-chat"):
         read("x", format="cobol", data=b"{}")
     with pytest.raises(ImportFailed, match="stdin"):
         read("-")
@@ -78,6 +85,27 @@ def test_a_file_of_two_formats_is_refused() -> None:
     data = small().data + b'{"role": "user", "content": "Hi"}\n'
     with pytest.raises(ImportFailed, match=r"claude-code \(line 1\) and messages \(line 5\)"):
         read("x.jsonl", data=data)
+
+
+@pytest.mark.parametrize(
+    "row, format_",
+    [
+        ({"type": "response_item", "payload": {"type": "message", "role": "user", "content": "Hi"}}, "codex"),
+        ({"type": "message", "message": {"role": "user", "content": "Hi"}}, "pi"),
+        ({"type": "user", "sessionId": "s", "message": {"role": "user", "content": "Hi"}}, "claude-code"),
+        ({"role": "user", "content": "Hi"}, "openai-chat"),
+        ({"role": "user", "content": [{"type": "text", "text": "Hi"}]}, "anthropic"),
+    ],
+)
+def test_a_format_is_known_by_one_row(row: dict[str, object], format_: str) -> None:
+    """Whatever the file is called, and without its beginning; with rows of another format it is refused."""
+    data = json.dumps(row).encode() + b"\n"
+    [one] = read("rollout.jsonl", data=data)
+    assert one.format == format_
+    assert any(kind_of(draft.body) == "said" for draft in one.drafts)
+    other = CodexFile() if format_ != "codex" else PiFile()
+    with pytest.raises(ImportFailed, match="two formats in one file"):
+        read("rollout.jsonl", data=data + other.data)
 
 
 @pytest.mark.parametrize("format_", FORMATS)

@@ -96,6 +96,7 @@ class Compiled:
             wire=self.target.codec.wire,
             model=self.target.params.model,
             units=self.size,
+            items=len(self.view.fold.items),
             added=tuple(unit.digest for unit in self.tail),
             tokens=self.counted,
             codec=self.target.codec.version,

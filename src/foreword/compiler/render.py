@@ -115,7 +115,7 @@ def render_items(
         item = items[index]
         base = index < epoch.items
         if base:
-            stripped = _strips_thinking(view, item, target) or (stripped and not isinstance(item, Turn))
+            stripped = stripped or _strips_thinking(view, item, target, epoch, base)
         elif index == epoch.items and stripped:
             yield from _end_turn(target)
         if base and item.seq in fold.revoked and fold.revoked[item.seq] < epoch.seq:
@@ -129,23 +129,29 @@ def render_items(
                     target, found[1].text, "summary", found[1].events, "summarize_stages", found[0].why
                 )
             continue
-        yield from _render(view, target, item, before=before, base=base, epoch=epoch)
+        placed = list(_render(view, target, item, before=before, base=base, epoch=epoch))
+        if isinstance(item, Turn) and placed:
+            stripped = False
+        yield from placed
+        if not base and _strips_thinking(view, item, target, epoch, base):
+            yield from _end_turn(target)
     if stripped and stop == epoch.items:
         yield from _end_turn(target)
 
 
-def _strips_thinking(view: View, item: Item, target: Target) -> bool:
-    """Whether the base shows calls of our own without the reasoning that led to them, since it is bound."""
+def _strips_thinking(view: View, item: Item, target: Target, epoch: Epoch, base: bool) -> bool:
+    """Whether calls of our own are shown without the reasoning that led to them."""
     return (
-        target.spec.binds_thinking
-        and isinstance(item, Interaction)
+        isinstance(item, Interaction)
         and bool(item.calls)
-        and any(isinstance(block, Thinking) for block in item.message.blocks)
+        and view.fold.events[item.seq].origin in OWN_ORIGINS
+        and any(isinstance(block, Thinking) and block.signature for block in item.message.blocks)
+        and not _own(view, item, target, epoch, base)
     )
 
 
 def _end_turn(target: Target) -> Iterator[Placed]:
-    """End the turn in words: a model that binds its reasoning wants it back until the turn ends."""
+    """End the turn in words: until it ends, a provider wants back the reasoning that led to a call."""
     text = frame(
         "note", "The record above was rebuilt to fit; the reasoning of its steps is not repeated. Go on."
     )

@@ -181,12 +181,14 @@ class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_
 class RequestSent(Struct, frozen=True, kw_only=True, tag="request_sent", omit_defaults=True):
     """A request was handed out. ``added``: digests of the units it adds to the one before in this epoch.
 
-    ``units``: number of units in all. ``tokens``: size by the counter, without the unseen prefix.
+    ``units``: number of units in all. ``items``: number of items of the view that it shows. ``tokens``: size by
+    the counter, without the unseen prefix.
     """
 
     wire: str
     model: str
     units: int
+    items: int
     added: tuple[bytes, ...]
     tokens: int
     codec: int = 1

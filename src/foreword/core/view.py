@@ -54,7 +54,7 @@ class Interaction:
     """An assistant message with its calls and their results, in call order: the atomic piece of history.
 
     ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open. ``unknown``: positions
-    that a repair closed, since no result was ever recorded. ``message`` and ``calls`` have unique call ids;
+    whose outcome nothing tells: a repair closed them, or their result was erased. ``message`` and ``calls`` have unique call ids;
     ``recorded`` is the message as it came.
     """
 
@@ -193,7 +193,7 @@ class Fold:
             case ToolReturned():
                 self._return(event.seq, body.result)
             case RequestSent():
-                self.sent.append(Sent(seq=event.seq, items=len(self.items), body=body))
+                self.sent.append(Sent(seq=event.seq, items=min(body.items, len(self.items)), body=body))
                 self._sent_by_seq[event.seq] = body
             case Rewritten():
                 self.rewrites.append((event.seq, body))
@@ -242,7 +242,8 @@ class Fold:
                 calls.append(block)
         message = msgspec.structs.replace(body.message, blocks=tuple(blocks))
         interaction = Interaction(seq, body.message, message)
-        self._add(interaction)
+        self._by_seq[seq] = interaction
+        self.items.insert(self._place_of(body), interaction)
         if calls:
             self._open_by_event[seq] = interaction
             for position, call in enumerate(calls):
@@ -252,6 +253,12 @@ class Fold:
             actual = body.usage.total_input
             if actual:
                 self.reports.append(Reported(sent=body.request, estimated=sent.tokens, actual=actual))
+
+    def _place_of(self, body: Answered) -> int:
+        """An answer stands right behind what its request showed; what was said meanwhile comes after it."""
+        last = self.sent[-1] if self.sent else None
+        answers_last = last is not None and last.seq == body.request
+        return last.items if last is not None and answers_last else len(self.items)
 
     def _unique(self, call_id: str, seq: int) -> str:
         unique, attempt = call_id, 0
@@ -311,6 +318,7 @@ class Fold:
                     waiting.remove((interaction, place[1]))
             reason = self.erased.get(event.seq, "erased")
             content = (Text(text=f"[this result was erased: {reason}]"),)
+            interaction.unknown.add(place[1])
             result = ToolResult(call_id=interaction.calls[place[1]].id, content=content)
             self._close(event.seq, interaction, place[1], result)
 

@@ -10,6 +10,7 @@ from msgspec import Struct
 
 from foreword.compiler.budget import budget_of
 from foreword.core.event import Event
+from foreword.core.frame import frame
 from foreword.core.reference import content_bytes, parse_reference
 from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
 
@@ -198,5 +199,6 @@ def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
         )
     except ForewordError as error:
         return f"[{error}]"
-    rest = f"\n[lines {page.offset} and following of {page.lines}; next: {page.next}]" if page.next else ""
-    return page.text + rest
+    if page.next is None:
+        return page.text
+    return f"{page.text}\n{frame('more', f'{page.lines} lines in all; next: {page.next}')}"

@@ -434,14 +434,32 @@ class Session:
             except AppendConflict:
                 if name is not None:
                     raise
-                self.reload()
+                drafts = self._after_conflict(drafts)
                 if not facts:
                     raise
-                drafts = [_unlinked(draft) for draft in drafts]
                 continue
             self.view = self.view.extend(events)
             return self.view.position - 1
         raise AppendConflict(self.id, self.view.position, self.view.position)
+
+    def _after_conflict(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Read what the other writer appended, and link our response to our request again.
+
+        The request that waited to be written is put behind it, unless another one was sent meanwhile: then the
+        response stands without a request.
+        """
+        waiting, units = self._pending, self._pending_units
+        known = self.view.position - len(waiting)
+        self.reload()
+        others = {event.kind for event in self.events[known:]}
+        if not waiting or others & {"request_sent", "epoch_started"}:
+            return [_linked(draft, None) for draft in drafts]
+        body = waiting[0].body
+        assert isinstance(body, RequestSent)
+        event = self.seal(Draft(body=body, actor="engine", origin="engine", trust="engine"))
+        self._pending, self._pending_units = [event], {event.seq: units[waiting[0].seq]}
+        self.view = self.view.extend([event])
+        return [_linked(draft, event.seq) for draft in drafts]
 
     def _write(self, events: Sequence[Event], name: str | None = None) -> None:
         if self.store is not None:
@@ -449,8 +467,8 @@ class Session:
         self._pending, self._pending_units = [], {}
 
 
-def _unlinked(draft: Draft) -> Draft:
-    """Take the link to a request away from a response: after a conflict its request was never written."""
+def _linked(draft: Draft, request: int | None) -> Draft:
+    """Say which request a response answers; a response that answered none of ours stays as it is."""
     if isinstance(draft.body, Answered) and draft.body.request is not None:
-        return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=None))
+        return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
     return draft
