@@ -54,8 +54,8 @@ class Interaction:
     """An assistant message with its calls and their results, in call order: the atomic piece of history.
 
     ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open. ``unknown``: positions
-    whose outcome nothing tells: a repair closed them, or their result was erased. ``message`` and ``calls`` have unique call ids;
-    ``recorded`` is the message as it came.
+    whose outcome nothing tells: a repair closed them, or their result was erased. ``message`` and ``calls`` have
+    unique call ids; ``recorded`` is the message as it came.
     """
 
     __slots__ = ("calls", "message", "recorded", "result_seqs", "results", "seq", "unknown")
