@@ -22,7 +22,7 @@ from foreword.store.rows import INLINE
 from tests.store.logs import chain, erase, fork, more, said, start, unit
 
 SECRET = "correct-horse-7391-battery"
-REQUEST = RequestSent(wire="messages", model="m", units=1, added=(b"0" * 16,), tokens=3)
+REQUEST = RequestSent(wire="messages", model="m", units=1, items=1, added=(b"0" * 16,), tokens=3)
 FRAME = re.compile(re.escape(b"\x28\xb5\x2f\xfd"))
 
 

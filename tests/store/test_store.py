@@ -16,7 +16,7 @@ from foreword.store import Store
 from foreword.store.rows import INLINE
 from tests.store.logs import chain, fork, more, said, start, unit
 
-REQUEST = RequestSent(wire="messages", model="m", units=1, added=(b"0" * 16,), tokens=3)
+REQUEST = RequestSent(wire="messages", model="m", units=1, items=1, added=(b"0" * 16,), tokens=3)
 EPOCH = EpochStarted(why="start", wire="messages", model="m", reader="none")
 
 

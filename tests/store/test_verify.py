@@ -15,7 +15,7 @@ from foreword.store import Store, zstd
 from foreword.store.rows import INLINE, PLAIN
 from tests.store.logs import chain, erase, fork, said, start, unit
 
-REQUEST = RequestSent(wire="messages", model="m", units=1, added=(b"0" * 16,), tokens=3)
+REQUEST = RequestSent(wire="messages", model="m", units=1, items=1, added=(b"0" * 16,), tokens=3)
 
 
 @pytest.fixture
