@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from foreword.compiler.compile import Compiled, compile
+from foreword.compiler.invariants.check import broken
 from foreword.compiler.manifest import manifest
 from foreword.compiler.policy import Policy
 from foreword.core.block import Image, Message, Opaque, Text, Thinking, ToolCall, ToolSpec
@@ -312,6 +313,7 @@ class Walk:
     def checked(self, compiled: Compiled) -> None:
         verdict = self.referee.judge(compiled.body)
         assert verdict.violations == ()
+        assert broken(compiled) == []
         scratch = from_scratch(self.session, compiled)
         assert scratch.stale < 0
         assert compiled.epoch.body.why != "upgrade"  # the same code encoded what was sent before

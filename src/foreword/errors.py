@@ -10,10 +10,13 @@ This module imports nothing, so that every layer can raise from it.
     ├ MissingExtra
     ├ CatalogError       UnknownModel
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
-    ├ CompileError       OverBudget · EmptyRequest
+    ├ CompileError       OverBudget · EmptyRequest · InvariantBroken
     ├ CodecError         UnknownWire · MalformedRequest · MalformedResponse
     ├ ImportFailed
-    └ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference · ErasureIncomplete
+    ├ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference · ErasureIncomplete
+    ├ EndpointError
+    ├ SettingsError
+    └ ProviderError      ContextOverflow · RateLimited · Overloaded · Rejected · AuthFailed · ConnectionFailed
 """
 
 
@@ -172,6 +175,20 @@ class OverBudget(CompileError):
         )
 
 
+class InvariantBroken(CompileError):
+    """A request would break a rule of its wire or of ours; it was not handed out. This is a fault of Foreword."""
+
+    def __init__(self, session: str, rule: str, events: tuple[int, ...], fault: str) -> None:
+        self.session = session
+        self.rule = rule
+        self.events = events
+        self.fault = fault
+        where = f" (events {', '.join(map(str, events))})" if events else ""
+        super().__init__(
+            f"session {session}: the request breaks {rule}{where}: {fault}; it was not sent; please report it"
+        )
+
+
 class CodecError(ForewordError):
     """A wire's bytes can't be read or written."""
 
@@ -257,3 +274,113 @@ class ErasureIncomplete(StoreError):
             f"events {', '.join(map(str, targets))} are erased, but another connection still reads an older state "
             f"of {place}, so its file keeps their bytes; close it and open the store again, which finishes the work"
         )
+
+
+class EndpointError(ForewordError):
+    """An endpoint can't be used as it is described; ``name`` is its profile or address."""
+
+    def __init__(self, name: str, fault: str, move: str) -> None:
+        self.name = name
+        self.fault = fault
+        self.move = move
+        super().__init__(f"endpoint {name}: {fault}; {move}")
+
+
+class SettingsError(ForewordError):
+    """The settings file can't be used."""
+
+    def __init__(self, place: str, fault: str, move: str) -> None:
+        self.place = place
+        self.fault = fault
+        self.move = move
+        super().__init__(f"settings {place}: {fault}; {move}")
+
+
+class ProviderError(ForewordError):
+    """An endpoint did not answer a request; no field holds the key, the request or the raw answer.
+
+    ``endpoint``: its name and address. ``status``: of HTTP, None when there was none. ``said``: the provider's own
+    words, cleaned and short; "" when it gave none. ``request_id``: the provider's, for its support. ``retry_after``:
+    seconds it asks to wait. ``attempts``: requests made in all.
+    """
+
+    fact = "failed"
+    move = "see what the provider says"
+
+    def __init__(
+        self,
+        endpoint: str,
+        *,
+        said: str = "",
+        status: int | None = None,
+        request_id: str | None = None,
+        retry_after: float | None = None,
+        attempts: int = 1,
+        tokens: int | None = None,
+        limit: int | None = None,
+    ) -> None:
+        self.endpoint = endpoint
+        self.said = said
+        self.status = status
+        self.request_id = request_id
+        self.retry_after = retry_after
+        self.attempts = attempts
+        self.tokens = tokens
+        self.limit = limit
+        where = f" (status {status})" if status is not None else ""
+        words = f": {said}" if said else ""
+        wait = f"; it asks to wait {retry_after:g} s" if retry_after is not None else ""
+        tries = f"; {attempts} attempts" if attempts > 1 else ""
+        support = f"; request id {request_id}" if request_id else ""
+        super().__init__(f"{endpoint} {self._fact()}{where}{words}{wait}{tries}{support}; {self.move}")
+
+    def _fact(self) -> str:
+        return self.fact
+
+
+class ContextOverflow(ProviderError):
+    """The prompt is longer than the endpoint takes. ``tokens`` and ``limit`` as it says them; None: it didn't."""
+
+    move = "compile for a smaller window"
+
+    def _fact(self) -> str:
+        sizes = f" ({self.tokens:,} tokens)" if self.tokens is not None else ""
+        limit = f" of {self.limit:,}" if self.limit is not None else ""
+        return f"refused a prompt{sizes} over its window{limit}"
+
+
+class RateLimited(ProviderError):
+    """Too many requests or tokens for now."""
+
+    fact = "limits the rate"
+    move = "send again later"
+
+
+class Overloaded(ProviderError):
+    """The provider is busy or out of order for now."""
+
+    fact = "is overloaded or out of order"
+    move = "send again later"
+
+
+class Rejected(ProviderError):
+    """The request is not accepted as it is; sending it again would not help."""
+
+    fact = "rejected the request"
+    move = "mend the request or the endpoint's settings"
+
+
+class AuthFailed(ProviderError):
+    """The key is missing, wrong, without the right, or without credit."""
+
+    fact = "refused the key"
+    move = "check the key's environment variable, its rights and its credit"
+
+
+class ConnectionFailed(ProviderError):
+    """No connection, or one that broke or fell silent; ``said`` tells which. ``status``: an answer had begun."""
+
+    move = "check the address and the network, then send again"
+
+    def _fact(self) -> str:
+        return "could not be reached" if self.status is None else "broke its answer off"

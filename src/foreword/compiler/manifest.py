@@ -188,6 +188,9 @@ def _omitted(compiled: Compiled) -> list[dict[str, Any]]:
                 if seq is not None and replaced is not None and (base or not replaced[0].epoch):
                     rewritten, replacement = replaced
                     add(seq, replacement.tokens_removed, _HOW[rewritten.how], rewritten.why)
+    for unit in compiled.units:
+        if unit.lost and unit.events:
+            add(unit.events[0], 0, "dropped", f"{compiled.target.codec.wire} can't say: {', '.join(unit.lost)}")
     for seq in fold.orphans:
         if fold.events[seq].body is not None:
             add(seq, 0, "dropped", "a result without a call")

@@ -192,7 +192,7 @@ def _engine_text(
     target: Target, text: str, category: Category, events: tuple[int, ...], by: str, why: str
 ) -> Iterator[Placed]:
     message = Message(role="user", blocks=(Text(text=text),))
-    for piece in target.codec.message(message, thinking=False):
+    for piece in target.codec.message(message, thinking=False, params=target.params):
         named = msgspec.structs.replace(piece, kind=category)
         yield Placed(piece=named, category=category, events=events, by=by, why=why)
 
@@ -211,7 +211,7 @@ def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> 
         by = "base"
         if item.person:
             category = "pins"
-    for piece in target.codec.message(message, thinking=False):
+    for piece in target.codec.message(message, thinking=False, params=target.params):
         yield Placed(piece=piece, category=category, events=item.events, by=by, why=why)
 
 
@@ -227,7 +227,7 @@ def _render_interaction(
 ) -> Iterator[Placed]:
     by = "base" if base else "journal"
     thinking = _own(view, item, target, epoch, base)
-    pieces = target.codec.message(item.message, thinking=thinking)
+    pieces = target.codec.message(item.message, thinking=thinking, params=target.params)
     for piece in pieces:
         yield Placed(piece=piece, category=category, events=(item.seq,), by=by, why="the model's words")
     if not item.calls:
@@ -253,7 +253,7 @@ def _render_interaction(
         else:
             results.append(result)
             reasons.append((by, "a tool's result"))
-    for piece in target.codec.results(results):
+    for piece in target.codec.results(results, item.message):
         seq = item.result_seqs[piece.source]
         pass_name, why = reasons[piece.source]
         yield Placed(
@@ -314,6 +314,7 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
                 events=item.events,
                 by=item.by,
                 why=item.why,
+                lost=piece.lost,
             )
         )
     return units

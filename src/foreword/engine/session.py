@@ -14,6 +14,7 @@ import msgspec
 
 from foreword.codecs.decoded import Response, WireCodec
 from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.check import broken
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
 from foreword.core.block import Image, Message, Opaque, Text, ToolResult, ToolSpec
@@ -44,7 +45,7 @@ from foreword.engine.erasing import erase
 from foreword.engine.reading import Page, read_page, run_read_tool
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
-from foreword.errors import AppendConflict, CompileError, UnknownEvent, UnknownSession
+from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownEvent, UnknownSession
 from foreword.store.store import Store
 
 _RETRIES = 50
@@ -240,7 +241,8 @@ class Session:
     def compile(self) -> Compiled:
         """Return the next request, after appending the repairs and rewrites it needs.
 
-        Raises: OverBudget (no rewrite is appended then); EmptyRequest; CompileError without a target.
+        Raises: OverBudget (no rewrite is appended then); EmptyRequest; InvariantBroken, which is a fault of ours;
+        CompileError without a target.
         """
         target = self._target()
         last = self._compiled
@@ -249,6 +251,8 @@ class Session:
         for _ in range(MAX_ROUNDS):
             step = propose(self.view, self.policy, target, self._compiled, self._sent_units)
             if step.compiled is not None:
+                for fault in broken(step.compiled, start=step.compiled.frozen):
+                    raise InvariantBroken(self.id, fault.rule, fault.events, fault.fault)
                 self._compiled = step.compiled
                 self._send(step.compiled)
                 return step.compiled

@@ -12,6 +12,7 @@ from collections.abc import Sequence
 import msgspec
 
 from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.check import CutPoints
 from foreword.compiler.passes.externalize import excerpt_replacement, rewrite_draft
 from foreword.compiler.render import read_tool_name
 from foreword.compiler.summary import summarize
@@ -133,7 +134,7 @@ def _old_items(view: View, keep: int) -> list[Item]:
         if isinstance(items[index], Interaction):
             seen += 1
             if seen >= max(1, keep):
-                return items[:index]
+                return items[: CutPoints(view).at_or_before(index)]
     return []
 
 

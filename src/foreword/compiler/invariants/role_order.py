@@ -1,0 +1,24 @@
+"""The first message is the user's, and the last is not the assistant's."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.rule import Broken, Invariant
+
+
+def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
+    if start <= compiled.head < compiled.size and compiled.unit(compiled.head).role == "assistant":
+        yield Broken(rule="role_order", unit=compiled.head, events=(), fault="the assistant speaks first")
+    last = compiled.size - 1
+    if compiled.size and compiled.unit(last).role == "assistant":
+        events = compiled.unit(last).events
+        yield Broken(rule="role_order", unit=last, events=events, fault="the assistant speaks last")
+
+
+RULE = Invariant(
+    name="role_order",
+    source="Anthropic Messages 1.1: first message user, no prefill on 4.6 and later (rulebook of 2026-11-30)",
+    holds=_holds,
+)
