@@ -28,7 +28,13 @@ from foreword.testing.referee import Referee
 from foreword.testing.script import Answer, Call, Scripted
 
 NIGHTLY = bool(os.environ.get("FOREWORD_NIGHTLY"))
-MODELS = {"anthropic": "claude-opus-4-8", "openai-chat": "gpt-6.1-sol"}
+MODELS = {
+    "anthropic": "claude-opus-4-8",
+    "openai-chat": "gpt-6.1-sol",
+    "openai-responses": "gpt-6.1-sol",
+    "deepseek": "deepseek-flash",
+    "gemini": "gemini-3.8-flash",
+}
 BOUND = "claude-opus-5-5"
 """A model whose thinking is bound to what stood before it."""
 TIGHT = Policy(
@@ -83,7 +89,8 @@ def referee_for(
     ``foreign``: reasoning that this server never signed passes, as it would where it was signed.
     """
     make, _ = REFEREES[target.codec.wire]
-    more = {"accept_foreign_signatures": True} if foreign and target.codec.wire == "anthropic" else {}
+    seals = target.codec.wire in ("anthropic", "openai-responses", "gemini")
+    more = {"accept_foreign_signatures": True} if foreign and seals else {}
     return make(facts=facts_of(target, 0), seed=seed, script=script or (), **more)
 
 
@@ -335,7 +342,7 @@ class Walk:
         calls = self.calls()
         text = self.text(4) if not calls or self.rng.random() < 0.5 else None
         thinking = self.text(3) if self.rng.random() < 0.5 else None
-        if compiled.target.codec.wire != "anthropic":
+        if compiled.target.codec.wire == "openai-chat":
             thinking = None
         self.script.answer = Answer(text=text, thinking=thinking, calls=calls)
         status, body = self.referee.respond(compiled.body)

@@ -10,7 +10,7 @@ This module imports nothing, so that every layer can raise from it.
     ├ MissingExtra
     ├ CatalogError       UnknownModel
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
-    ├ CompileError       OverBudget · EmptyRequest · InvariantBroken
+    ├ CompileError       OverBudget · EmptyRequest · InvariantBroken · SpendLimitReached · SpendUnknown
     ├ CodecError         UnknownWire · MalformedRequest · MalformedResponse
     ├ ImportFailed
     ├ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference · ErasureIncomplete
@@ -186,6 +186,38 @@ class InvariantBroken(CompileError):
         where = f" (events {', '.join(map(str, events))})" if events else ""
         super().__init__(
             f"session {session}: the request breaks {rule}{where}: {fault}; it was not sent; please report it"
+        )
+
+
+class SpendLimitReached(CompileError):
+    """The next call would pass a hard limit; nothing was sent.
+
+    ``scope``: ``call``, ``session``, ``user`` or ``day``, of ``name`` (a session's id, a user, a date).
+    ``limit``, ``spent`` so far and ``predicted`` for this call: decimal strings of US dollars.
+    """
+
+    def __init__(self, scope: str, name: str, *, limit: str, spent: str, predicted: str) -> None:
+        self.scope = scope
+        self.name = name
+        self.limit = limit
+        self.spent = spent
+        self.predicted = predicted
+        super().__init__(
+            f"spend limit of {limit} USD for {scope} {name}: {spent} USD are spent and the next call would cost "
+            f"about {predicted} USD; it was not sent; raise the limit, compile a smaller request or use a cheaper model"
+        )
+
+
+class SpendUnknown(CompileError):
+    """A hard limit can't be kept, since the price of ``model`` isn't known; ``unknown``: what of it."""
+
+    def __init__(self, scope: str, model: str, unknown: tuple[str, ...]) -> None:
+        self.scope = scope
+        self.model = model
+        self.unknown = unknown
+        super().__init__(
+            f"spend limit for {scope}: what a call to {model} costs is unknown ({', '.join(unknown)}); it was not "
+            f"sent; give the model's prices, or set no hard limit"
         )
 
 

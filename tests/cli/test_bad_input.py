@@ -60,6 +60,20 @@ def test_a_missing_file_is_one_line(command: str, run: Run, home: Path) -> None:
     untouched(home)
 
 
+def test_a_missing_file_is_one_also_beside_a_store(run: Run, session_file: Path) -> None:
+    """A name that looks like a file's is called a missing file; any other one is an unknown session."""
+    run("import", session_file)
+    assert "no such file, and no session of that name" in one_line(run("show", "gone.json", code=2))
+    assert "no session 'gone'" in one_line(run("show", "gone", code=2))
+
+
+def test_a_missing_option_names_the_help(run: Run, session_file: Path) -> None:
+    """What is missing, and where it is explained."""
+    line = one_line(run("compile", session_file, code=2))
+    assert "Missing option '--provider'; `" in line
+    assert "compile --help` says what it takes" in line
+
+
 @pytest.mark.parametrize("command", [name for name in COMMANDS if name != "blame"])
 def test_a_folder_is_one_line(command: str, run: Run, home: Path) -> None:
     """A folder is no session file."""

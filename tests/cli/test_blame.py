@@ -60,6 +60,7 @@ def test_a_file_is_replayed_first(run_json: RunJson, run: Run, home: Path, long_
     """With replay's options the answer is that of the replay's folder, and nothing stays on disk."""
     found = run_json("blame", "line 41 of pipe 1:", long_file, *TARGET, "--window", "12000")
     assert found["left"]["how"] in ("cleared", "summarized", "externalized")
+    assert found["read"] is None  # the store of that replay is gone
     assert sorted(path.name for path in home.iterdir()) == ["long.json"]
     assert "give --provider and --model" in one_line(run("blame", "pipe", long_file, code=2))
     assert "go together" in one_line(run("blame", "pipe", long_file, "--model", "claude-opus-4-8", code=2))
@@ -98,4 +99,7 @@ def test_a_folder_that_is_no_replay_is_refused(run: Run, home: Path) -> None:
 def test_people_read_sentences(run: Run, replayed: str) -> None:
     """Entered, left, back by: one line each."""
     lines = run("blame", "line 41 of pipe 1:", replayed).stdout.splitlines()
-    assert [line.split()[0] for line in lines] == ["session", "entered", "left", "back"]
+    assert [line.split()[0] for line in lines] == ["session", "entered", "left", "back", "or"]
+    command = lines[-1].split(maxsplit=2)[2]
+    assert command.endswith(f"--store {replayed}/store")
+    assert "line 41 of pipe 1:" in run(*command.split()[1:], "--grep", "line 41 of").stdout

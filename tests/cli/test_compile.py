@@ -128,6 +128,7 @@ def test_the_reader_is_the_one_named(reader: str, words: str | None, run_json: R
         ("p.toml", "keep_interactions = 'six'", "Expected `int`"),
         ("p.toml", "low_water = -1", "0 or more"),
         ("p.toml", "result_share = 1.5", "between 0 and 1"),
+        ("p.toml", "uncalibrated_factor = 0", "must be over 0"),
         ("p.toml", "= nothing", "not TOML"),
         ("p.json", "[1]", "not a table"),
         ("p.json", "{", "not JSON"),

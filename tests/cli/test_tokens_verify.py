@@ -34,6 +34,14 @@ def test_a_model_has_its_factor(run_json: RunJson, run: Run) -> None:
     assert "claude-opus-4-8" in one_line(run("tokens", "x", "--model", "claude-opus-4-88", code=2))
 
 
+def test_a_files_name_is_counted_and_noted(run: Run, session_file: Path) -> None:
+    """TEXT is text; one who names a file is told how its content is counted."""
+    said = run("tokens", session_file)
+    assert "is a file, and its name was counted" in said.stderr
+    assert "note" not in said.stdout
+    assert run("tokens", "no such file.txt").stderr == ""
+
+
 def test_text_that_is_no_text_is_refused(run: Run) -> None:
     """A lone surrogate and bytes that are not UTF-8: one line each."""
     assert "lone surrogate U+D800" in one_line(run("tokens", "a\ud800", code=2))

@@ -377,6 +377,15 @@ def test_a_picture_kept_at_the_provider_is_opaque() -> None:
             },
             Usage(uncached=3, cache_read=4, cache_write_short=2, cache_write_long=3, output=9, reasoning=7),
         ),
+        (
+            {
+                "input_tokens": 3,
+                "cache_creation_input_tokens": 700,
+                "cache_creation": {"ephemeral_1h_input_tokens": 300},
+                "output_tokens": 1,
+            },
+            Usage(uncached=3, cache_read=0, cache_write_short=400, cache_write_long=300, output=1),
+        ),
     ],
 )
 def test_usage_is_mapped_to_the_six_buckets(usage: dict[str, Any], expected: Usage) -> None:

@@ -113,6 +113,101 @@ def test_chat_messages_are_judged(messages: list[Any], faults: list[tuple[int, s
     assert [(fault.index, fault.rule) for fault in check(messages, "openai-chat")] == faults
 
 
+def item(kind: str, id_: str) -> dict[str, Any]:
+    """Write a call or a result (Responses)."""
+    rest = {"output": "x"} if kind.endswith("_output") else {"name": "t", "arguments": "{}"}
+    return {"type": kind, "call_id": id_, **rest}
+
+
+REASONING = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "e"}
+CALL, OUTPUT = item("function_call", "a"), item("function_call_output", "a")
+RESPONSES: list[tuple[list[Any], list[tuple[int, str]]]] = [
+    ([], []),
+    ([said("developer"), said("user"), REASONING, CALL, OUTPUT, REASONING, said("assistant")], []),
+    ([REASONING, {"type": "web_search_call", "id": "ws_1"}, said("assistant")], []),
+    ([CALL, item("custom_tool_call", "b"), item("custom_tool_call_output", "b"), OUTPUT], []),
+    ([said("user"), CALL], [(1, "unanswered-call")]),
+    ([OUTPUT], [(0, "orphan-result")]),
+    ([CALL, OUTPUT, OUTPUT], [(2, "duplicate-result")]),
+    ([CALL, CALL, OUTPUT], [(1, "duplicate-call")]),
+    ([said("user"), REASONING], [(1, "orphan-reasoning")]),
+    ([REASONING, said("user")], [(0, "orphan-reasoning")]),
+    ([REASONING, OUTPUT, CALL], [(0, "orphan-reasoning"), (1, "orphan-result")]),
+    ([{"type": "compaction_trigger"}, said("user")], [(0, "placement")]),
+    ([said("user"), {"type": "compaction_trigger"}], []),
+    ([said("robot")], [(0, "role")]),
+    ([{"role": "user", "content": []}], [(0, "empty")]),
+    ([{"role": "user"}], [(0, "empty")]),
+    ([CALL, {"type": "function_call_output", "output": "x"}], [(1, "form")]),
+    ([REASONING, 5], [(1, "form")]),
+    ([{"content": "x"}], [(0, "form")]),
+]
+
+
+def part(role: str, *parts: dict[str, Any]) -> dict[str, Any]:
+    """Write a content (Gemini)."""
+    return {"role": role, "parts": list(parts)}
+
+
+def asks(*names: str) -> dict[str, Any]:
+    """Write the model's calls (Gemini)."""
+    return part("model", *({"functionCall": {"name": name, "args": {}}} for name in names))
+
+
+def answers(*names: str) -> dict[str, Any]:
+    """Write their responses (Gemini)."""
+    return part("user", *({"functionResponse": {"name": name, "response": {}}} for name in names))
+
+
+TEXT = {"text": "x"}
+GEMINI: list[tuple[list[Any], list[tuple[int, str]]]] = [
+    ([], []),
+    (["x", asks("a", "b", "a"), answers("a", "a", "b"), asks("a"), answers("a"), part("model", TEXT)], []),
+    ([part("user", TEXT), asks("a", "b"), answers("a")], [(1, "unanswered-call")]),
+    ([part("user", TEXT), asks("a")], [(1, "unanswered-call")]),
+    (
+        [part("user", TEXT), asks("a"), part("user", TEXT), answers("a")],
+        [(1, "unanswered-call"), (3, "orphan-result")],
+    ),
+    ([part("user", TEXT), asks("a"), answers("b")], [(1, "unanswered-call"), (2, "orphan-result")]),
+    ([part("user", TEXT), asks("a"), answers("a", "a")], [(2, "orphan-result")]),
+    (
+        [
+            part("user", TEXT),
+            part("model", {"functionCall": {"id": "1", "name": "a"}}),
+            part("user", {"functionResponse": {"id": "2", "name": "a", "response": {}}}),
+        ],
+        [(1, "unanswered-call"), (2, "orphan-result")],
+    ),
+    ([asks("a"), answers("a")], [(0, "placement")]),
+    ([part("user", TEXT), part("model", TEXT), asks("a"), answers("a")], [(2, "placement")]),
+    ([part("user", TEXT), part("user", {"function_call": {"name": "a"}}), answers("a")], [(1, "role")]),
+    ([part("system", TEXT)], [(0, "role")]),
+    ([part("user")], [(0, "empty")]),
+    ([part("user", TEXT), asks("a"), {"role": "user", "parts": [5]}], [(2, "form")]),
+]
+
+
+@pytest.mark.parametrize("messages, faults", RESPONSES)
+def test_responses_items_are_judged(messages: list[Any], faults: list[tuple[int, str]]) -> None:
+    """Each fault names the item of the given list, and the rule."""
+    assert [(fault.index, fault.rule) for fault in check(messages, "openai-responses")] == faults
+
+
+@pytest.mark.parametrize("messages, faults", GEMINI)
+def test_gemini_contents_are_judged(messages: list[Any], faults: list[tuple[int, str]]) -> None:
+    """Each fault names the content of the given list, and the rule."""
+    assert [(fault.index, fault.rule) for fault in check(messages, "gemini")] == faults
+
+
+@pytest.mark.parametrize("messages, faults", CHAT)
+def test_deepseek_messages_are_judged_as_chat_messages(
+    messages: list[Any], faults: list[tuple[int, str]]
+) -> None:
+    """The provider documents the same pairing rules."""
+    assert [(fault.index, fault.rule) for fault in check(messages, "deepseek")] == faults
+
+
 def test_the_text_names_the_call() -> None:
     """A reader sees which call it is about."""
     assert "call a" in check([said("user"), use("a")], "anthropic")[0].text

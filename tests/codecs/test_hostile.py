@@ -78,6 +78,80 @@ REQUESTS: dict[str, dict[str, Any]] = {
         ],
     },
 }
+REQUESTS["deepseek"] = {
+    "model": "m",
+    "max_tokens": 1,
+    "tools": REQUESTS["openai-chat"]["tools"],
+    "messages": [
+        *REQUESTS["openai-chat"]["messages"][:2],
+        REQUESTS["openai-chat"]["messages"][2] | {"reasoning_content": "r"},
+        REQUESTS["openai-chat"]["messages"][3],
+    ],
+}
+REQUESTS["openai-responses"] = {
+    "model": "m",
+    "max_output_tokens": 1,
+    "instructions": "s",
+    "tools": [{"type": "function", "name": "t", "description": "d", "parameters": {"a": 1}, "strict": True}],
+    "input": [
+        {
+            "role": "user",
+            "content": [
+                {"type": "input_text", "text": "t"},
+                {"type": "input_image", "image_url": "data:;base64,AAAA", "detail": "low"},
+            ],
+        },
+        {
+            "type": "reasoning",
+            "id": "rs",
+            "summary": [{"type": "summary_text", "text": "t"}],
+            "encrypted_content": "e",
+        },
+        {
+            "type": "message",
+            "role": "assistant",
+            "id": "msg",
+            "content": [{"type": "output_text", "text": "t"}, {"type": "output_text", "text": "u"}],
+        },
+        {"type": "web_search_call", "id": "ws", "status": "completed"},
+        {"type": "function_call", "id": "fc", "call_id": "i", "name": "n", "arguments": "{}"},
+        {"type": "function_call_output", "call_id": "i", "output": [{"type": "input_text", "text": "x"}]},
+    ],
+}
+REQUESTS["gemini"] = {
+    "generationConfig": {"maxOutputTokens": 1, "temperature": 0},
+    "systemInstruction": {"parts": [{"text": "s"}]},
+    "tools": [
+        {
+            "functionDeclarations": [{"name": "t", "description": "d", "parameters": {"type": "OBJECT"}}],
+            "googleSearch": {"x": 1},
+        }
+    ],
+    "contents": [
+        {"role": "user", "parts": [{"text": "t"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+        {
+            "role": "model",
+            "parts": [
+                {"text": "t", "thought": True, "thoughtSignature": "AAAA"},
+                {"functionCall": {"id": "i", "name": "n", "args": {"a": 1}}, "thoughtSignature": "AAAA"},
+            ],
+        },
+        {
+            "role": "user",
+            "parts": [
+                {
+                    "functionResponse": {
+                        "id": "i",
+                        "name": "n",
+                        "response": {"output": "x"},
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}],
+                    }
+                }
+            ],
+        },
+    ],
+}
+LISTS = {"openai-responses": "input", "gemini": "contents"}
 RESPONSES: dict[str, dict[str, Any]] = {
     "anthropic": {
         "id": "r",
@@ -102,6 +176,42 @@ RESPONSES: dict[str, dict[str, Any]] = {
             "prompt_tokens_details": {"cached_tokens": 1, "cache_write_tokens": 1},
             "completion_tokens_details": {"reasoning_tokens": 1},
         },
+    },
+}
+
+RESPONSES["deepseek"] = copy.deepcopy(RESPONSES["openai-chat"])
+RESPONSES["deepseek"]["choices"][0]["message"]["reasoning_content"] = "r"
+RESPONSES["openai-responses"] = {
+    "id": "r",
+    "model": "m",
+    "status": "incomplete",
+    "incomplete_details": {"reason": "max_output_tokens"},
+    "output": REQUESTS["openai-responses"]["input"][1:5],
+    "usage": {
+        "input_tokens": 3,
+        "output_tokens": 1,
+        "input_tokens_details": {
+            "cached_tokens": 1,
+            "cache_write_tokens": 1,
+            "cache_write_tokens_details": {"ttl_30m_tokens": 1, "ttl_12h_tokens": 0},
+        },
+        "output_tokens_details": {"reasoning_tokens": 1},
+    },
+}
+RESPONSES["gemini"] = {
+    "candidates": [
+        {"content": REQUESTS["gemini"]["contents"][1], "finishReason": "STOP", "index": 0},
+        {"index": 1},
+    ],
+    "modelVersion": "m",
+    "responseId": "r",
+    "usageMetadata": {
+        "promptTokenCount": 3,
+        "cachedContentTokenCount": 1,
+        "toolUsePromptTokenCount": 1,
+        "candidatesTokenCount": 1,
+        "thoughtsTokenCount": 1,
+        "totalTokenCount": 6,
     },
 }
 
@@ -164,8 +274,9 @@ def test_a_response_is_read_and_written_or_refused(wire: str) -> None:
 @pytest.mark.parametrize("wire", CODECS)
 def test_any_list_is_judged(wire: str) -> None:
     """A fault names a message of the list, whatever the list holds."""
-    assert check(REQUESTS[wire]["messages"], wire) == []
-    for body in changed({"messages": REQUESTS[wire]["messages"]}):
+    listed = REQUESTS[wire][LISTS.get(wire, "messages")]
+    assert check(listed, wire) == []
+    for body in changed({"messages": listed}):
         messages = body.get("messages")
         if isinstance(messages, list):
             assert all(0 <= fault.index < len(messages) for fault in check(messages, wire))

@@ -5,6 +5,7 @@ import json
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from foreword.codecs import CODECS, codec
 from foreword.codecs.decoded import Request, Response
@@ -13,10 +14,34 @@ from foreword.core.request import Params
 from foreword.core.usage import Usage
 from foreword.errors import UnknownWire
 from tests.codecs.body import body_of, pieces_of
-from tests.codecs.values import anthropic_messages, chat_messages, text_blocks, tools
+from tests.codecs.values import (
+    anthropic_messages,
+    chat_messages,
+    deepseek_messages,
+    gemini_messages,
+    responses_messages,
+    responses_output,
+    text_blocks,
+    tools,
+)
 
 few = settings(max_examples=25, deadline=None)
-MESSAGES = {"anthropic": anthropic_messages(), "openai-chat": chat_messages()}
+MESSAGES = {
+    "anthropic": anthropic_messages(),
+    "openai-chat": chat_messages(),
+    "openai-responses": responses_messages(),
+    "deepseek": deepseek_messages(),
+    "gemini": gemini_messages(),
+}
+OUTPUTS = MESSAGES | {"openai-responses": responses_output(easy=False)}
+LISTS = {"openai-responses": "input", "gemini": "contents"}
+"""Where a wire's messages stand, if not in `messages`."""
+MERGED = {
+    "anthropic": ("user", "assistant"),
+    "openai-responses": ("assistant",),
+    "gemini": ("user", "assistant"),
+}
+"""Roles whose neighbouring messages a wire reads as one."""
 KEYS = {
     "anthropic": {
         "tool_choice": {"type": "auto"},
@@ -25,6 +50,14 @@ KEYS = {
         "metadata": {"user_id": "u"},
     },
     "openai-chat": {"tool_choice": "auto", "prompt_cache_key": "k", "stream": True, "store": False},
+    "openai-responses": {"tool_choice": "auto", "prompt_cache_key": "k", "stream": True, "store": False},
+    "deepseek": {"tool_choice": "auto", "thinking": {"type": "enabled"}, "stream": True, "temperature": 1},
+    "gemini": {
+        "toolConfig": {"functionCallingConfig": {"mode": "AUTO"}},
+        "cachedContent": "c",
+        "safetySettings": [],
+        "generationConfig": {"candidateCount": 1},
+    },
 }
 
 
@@ -32,7 +65,7 @@ def merged(messages: tuple[Message, ...], wire: str) -> tuple[Message, ...]:
     """Merge neighbours of one role where the wire does."""
     found: list[Message] = []
     for message in messages:
-        if wire == "anthropic" and found and found[-1].role == message.role:
+        if message.role in MERGED.get(wire, ()) and found and found[-1].role == message.role:
             found[-1] = Message(role=message.role, blocks=found[-1].blocks + message.blocks, wire=wire)
         else:
             found.append(message)
@@ -55,9 +88,17 @@ def test_a_request_decodes_to_the_values_it_was_made_of(wire: str, data: st.Data
         messages=tuple(data.draw(st.lists(MESSAGES[wire], max_size=5))),
     )
     again = codec(wire).decode_request(body_of(codec(wire), request))
-    assert (again.tools, again.system) == (request.tools, request.system)
+    assert (again.tools, again.system) == (request.tools, one_system(request.system, wire))
     assert again.messages == merged(request.messages, wire)
-    assert again.params == request.params
+    # Gemini's model stands in the URL.
+    assert again.params == (replace(request.params, model="") if wire == "gemini" else request.params)
+
+
+def one_system(system: tuple[Text, ...], wire: str) -> tuple[Text, ...]:
+    """Join system blocks where the wire has one string for them."""
+    if wire != "openai-responses" or not system:
+        return system
+    return (Text(text="\n\n".join(block.text for block in system)),)
 
 
 @pytest.mark.parametrize("wire", CODECS)
@@ -72,6 +113,11 @@ def test_the_body_is_in_render_order(wire: str) -> None:
     expected = {
         "anthropic": "model tools speed system tool_choice messages max_tokens metadata stream",
         "openai-chat": "model prompt_cache_key tools tool_choice messages max_completion_tokens store stream",
+        "openai-responses": (
+            "model prompt_cache_key tools instructions tool_choice input max_output_tokens store stream"
+        ),
+        "deepseek": "model thinking tools tool_choice messages max_tokens temperature stream",
+        "gemini": "cachedContent tools systemInstruction toolConfig contents generationConfig safetySettings",
     }
     assert list(json.loads(body_of(codec(wire), request))) == expected[wire].split()
 
@@ -81,8 +127,17 @@ def body_with_tool(wire: str) -> bytes:
     tool = {
         "anthropic": {"name": "t", "input_schema": {"type": "object"}},
         "openai-chat": {"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}},
+        "deepseek": {"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}},
+        "openai-responses": {
+            "type": "function",
+            "name": "t",
+            "parameters": {"type": "object"},
+            "strict": True,
+        },
+        "gemini": {"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT"}}]},
     }
-    return json.dumps({"model": "m", "max_tokens": 1, "tools": [tool[wire]], "messages": []}).encode()
+    listed = LISTS.get(wire, "messages")
+    return json.dumps({"model": "m", "max_tokens": 1, "tools": [tool[wire]], listed: []}).encode()
 
 
 @pytest.mark.parametrize("wire", CODECS)
@@ -99,7 +154,7 @@ def test_any_section_may_be_missing(wire: str, has_tools: bool, has_system: bool
     )
     body = json.loads(body_of(codec(wire), whole))
     assert ("tools" in body) == has_tools
-    assert "messages" in body
+    assert LISTS.get(wire, "messages") in body
     again = codec(wire).decode_request(body)
     assert (again.tools, again.system) == (whole.tools, whole.system)
     assert len(again.messages) == has_messages
@@ -108,7 +163,10 @@ def test_any_section_may_be_missing(wire: str, has_tools: bool, has_system: bool
 @pytest.mark.parametrize("wire", CODECS)
 def test_the_close_alone_is_a_body(wire: str) -> None:
     """A request without any unit is still an object."""
-    assert json.loads(codec(wire).close(None, Params(model="m", max_output=1)))["messages"] == []
+    assert (
+        json.loads(codec(wire).close(None, Params(model="m", max_output=1)))[LISTS.get(wire, "messages")]
+        == []
+    )
 
 
 @pytest.mark.parametrize("wire", CODECS)
@@ -116,15 +174,16 @@ def test_the_close_alone_is_a_body(wire: str) -> None:
 @given(data=st.data())
 def test_a_response_comes_back_as_it_was(wire: str, data: st.DataObject) -> None:
     """Writing a response as the server would and reading it gives the same values."""
-    message = data.draw(MESSAGES[wire].filter(lambda message: message.role == "assistant"))
+    message = data.draw(OUTPUTS[wire].filter(lambda message: message.role == "assistant"))
     counts = st.integers(0, 10**6)
+    output = data.draw(counts)
     usage = Usage(
         uncached=data.draw(counts),
         cache_read=data.draw(counts),
-        cache_write_short=data.draw(counts),
-        cache_write_long=data.draw(counts) if wire == "anthropic" else 0,
-        output=data.draw(counts),
-        reasoning=data.draw(st.none() | counts),
+        cache_write_short=0 if wire == "gemini" else data.draw(counts),
+        cache_write_long=data.draw(counts) if wire in ("anthropic", "openai-responses") else 0,
+        output=output,
+        reasoning=data.draw(st.none() | st.integers(0, output)),
     )
     response = Response(message=message, model="m", stop_reason="x", response_id="r", usage=usage)
     again = codec(wire).decode_response(codec(wire).encode_response(response))
@@ -149,5 +208,5 @@ def test_pieces_are_the_same_each_time(wire: str, data: st.DataObject) -> None:
 
 def test_an_unknown_wire_names_the_known_ones() -> None:
     """The error lists what there is."""
-    with pytest.raises(UnknownWire, match="anthropic, openai-chat"):
+    with pytest.raises(UnknownWire, match="anthropic, openai-chat, openai-responses, deepseek, gemini"):
         codec("gopher")

@@ -15,7 +15,7 @@ from tests.histories import BOUND, MODELS, Script, digests, referee_for, target_
 
 CHANGES: dict[str, tuple[Callable[[Session], object], str]] = {
     "instructions": (lambda made: made.instruct("new rules"), "manual"),
-    "tools": (lambda made: made.offer([ToolSpec(name="new")]), "manual"),
+    "a tool of our reader's name": (lambda made: made.offer([ToolSpec(name="read")]), "manual"),
     "a revoked pin": (lambda made: made.revoke(1, "no longer"), "permission"),
     "an erased turn": (lambda made: made.erase([1], "asked"), "permission"),
 }

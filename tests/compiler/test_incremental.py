@@ -23,6 +23,12 @@ TARGETS = {
     "openai-chat, small window": target_of("openai-chat", 6_000),
     "anthropic, no reader": target_of("anthropic", 9_000, reader="none"),
     "openai-chat, shell": target_of("openai-chat", 9_000, reader="shell"),
+    "openai-responses": target_of("openai-responses"),
+    "openai-responses, small window": target_of("openai-responses", 6_000),
+    "deepseek": target_of("deepseek"),
+    "deepseek, small window": target_of("deepseek", 6_000),
+    "gemini": target_of("gemini"),
+    "gemini, small window": target_of("gemini", 6_000),
 }
 SLOW = settings(
     deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.data_too_large], derandomize=True

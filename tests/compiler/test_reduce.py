@@ -138,6 +138,6 @@ def test_the_unseen_prefix_counts() -> None:
     made.append(Draft(body=UnseenPrefix(tokens=5_000, basis="test")))
     compiled = made.compile()
     assert compiled.predicted == plain.predicted + 5_000
-    assert len(compiled.body) == len(plain.body)
+    assert compiled.units == plain.units
     assert budget_of(made.view, made.policy, compiled.target).unseen == 5_000
     assert check_manifest(made, compiled)["tokens"]["by_category"]["unseen"] == 5_000

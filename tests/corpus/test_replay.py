@@ -18,7 +18,13 @@ from foreword.importers.imported import Imported
 from foreword.importers.read import read
 from foreword.store.store import Store
 
-MODELS = {"anthropic": "claude-opus-4-8", "openai-chat": "gpt-6.1-sol"}
+MODELS = {
+    "anthropic": "claude-opus-4-8",
+    "openai-chat": "gpt-6.1-sol",
+    "openai-responses": "gpt-6.1-sol",
+    "deepseek": "deepseek-flash",
+    "gemini": "gemini-3.8-flash",
+}
 WINDOWS = ((None, None), (64_000, 0), (16_000, 0))
 SMALL = (4_000, 0)
 SESSIONS_OF_A_SAMPLE = 6

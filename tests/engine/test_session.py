@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from foreword.core.block import Message, Text, Thinking
-from foreword.core.event import Answered, Draft, RequestSent, Said
+from foreword.core.block import Message, Text, Thinking, ToolSpec
+from foreword.core.event import Answered, Draft, Event, RequestSent, Said
 from foreword.core.usage import Usage
 from foreword.errors import CompileError, OverBudget, UnknownEvent
 from foreword.store import Store
@@ -41,6 +41,44 @@ def test_two_writers_lose_no_fact(wire: str, tmp_path: Path) -> None:
             for fact in ("fact {} of other", "fact {} of one", "result {} of one", "answer {} of other"):
                 assert fact.format(number) in body
         assert store.verify() == []
+
+
+def test_a_lost_race_reads_only_what_the_winner_wrote(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However long the log, one who was not first reads the new events alone, and so gets its turn."""
+    with Store.open(tmp_path) as store:
+        one = session(store=store)
+        for number in range(30):
+            one.say(f"early {number}")
+        other = session(store=store)
+        load, read = store.load, list[int]()
+
+        def counted(name: str, *, since: int = 0) -> list[Event]:
+            events = load(name, since=since)
+            read.append(len(events))
+            return events
+
+        monkeypatch.setattr(store, "load", counted)
+        one.compile()
+        for number in range(3):
+            other.say(f"late {number}")
+            one.say(f"mine {number}")
+        assert read and max(read) <= 3
+        assert one.events == load(one.id)
+
+
+def test_the_same_tools_in_another_order_change_nothing() -> None:
+    """Tools keep the order in which they were first given; new ones come last."""
+    made = session()
+    yank, bolt, mint = (ToolSpec(name=name, description=name) for name in ("yank", "bolt", "mint"))
+    made.offer([yank, bolt])
+    made.say("hello")
+    before = made.compile()
+    made.offer([bolt, yank])
+    assert made.compile() is before
+    made.offer([mint, bolt, yank])
+    assert made.view.fold.tools[1] == (yank, bolt, mint)
 
 
 def test_an_answer_never_names_another_writers_event(tmp_path: Path) -> None:

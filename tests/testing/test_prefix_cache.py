@@ -2,7 +2,15 @@
 
 import pytest
 
-from foreword.testing.prefix_cache import LOOK_BACK, AutomaticCache, CacheUse, MarkedCache, Unit
+from foreword.testing.prefix_cache import (
+    LOOK_BACK,
+    AutomaticCache,
+    BreakpointCache,
+    CacheUse,
+    CompleteUnitCache,
+    MarkedCache,
+    Unit,
+)
 
 
 def units(count: int, *, marks: dict[int, str] | None = None, tokens: int = 100) -> list[Unit]:
@@ -63,3 +71,46 @@ def test_the_automatic_cache_reads_in_steps_of_128_from_the_minimum_on(count: in
     cache.use(units(count, tokens=50 if count < 23 else 51))
     again = units(count, tokens=50 if count < 23 else 51)
     assert cache.use([*again, Unit(digest=b"new", tokens=7)]).read == read
+
+
+def test_breakpoints_are_read_exactly_and_four_are_written() -> None:
+    """The newest four marks of a request; an entry is found however far back it is."""
+    cache = BreakpointCache(minimum=0)
+    marks = dict.fromkeys(range(5), "5m")
+    assert cache.use(units(6, marks=marks)) == CacheUse(write_5m=500, uncached=100)
+    assert cache.use(units(60, marks={59: "1h"})) == CacheUse(read=500, write_1h=5_500)
+    first_only = [*units(1), Unit(digest=b"other", tokens=100, mark="5m")]
+    assert cache.use(first_only) == CacheUse(write_5m=200)
+
+
+def test_without_a_breakpoint_nothing_is_cached() -> None:
+    """Neither read nor written."""
+    cache = BreakpointCache(minimum=0)
+    cache.use(units(3, marks={2: "5m"}))
+    assert cache.use(units(3)) == CacheUse(uncached=300)
+
+
+def test_breakpoints_under_the_minimum_write_nothing() -> None:
+    """The next one over it writes all."""
+    cache = BreakpointCache(minimum=201)
+    assert cache.use(units(2, marks={1: "5m"})) == CacheUse(uncached=200)
+    assert cache.use(units(3, marks={1: "5m", 2: "5m"})) == CacheUse(write_5m=300)
+
+
+def test_complete_units_end_at_requests_answers_and_common_prefixes() -> None:
+    """A prefix that no request and no answer ended at is read only once two requests parted there."""
+    cache = CompleteUnitCache()
+    assert cache.use(units(4)).read == 0
+    cache.answered(units(5))
+    assert cache.use(units(6)).read == 500
+    parted = [*units(2), Unit(digest=b"b", tokens=100)]
+    assert cache.use(parted).read == 0
+    assert cache.use([*units(2), Unit(digest=b"c", tokens=100)]).read == 200
+
+
+def test_an_automatic_cache_reads_in_its_steps() -> None:
+    """128 tokens for OpenAI before GPT-5.6, single tokens for Gemini."""
+    for step, read in ((128, 256), (1, 300)):
+        cache = AutomaticCache(minimum=0, step=step)
+        cache.use(units(3))
+        assert cache.use(units(4)).read == read

@@ -8,7 +8,10 @@ import openai
 import pytest
 
 from foreword.testing.anthropic_referee import AnthropicReferee
+from foreword.testing.deepseek_referee import DeepSeekReferee
+from foreword.testing.gemini_referee import GeminiReferee
 from foreword.testing.openai_chat_referee import OpenAIChatReferee
+from foreword.testing.openai_responses_referee import OpenAIResponsesReferee
 from foreword.testing.script import Answer, Call, Failure
 from foreword.testing.server import RefereeServer
 
@@ -24,9 +27,13 @@ ASK: Any = {"role": "user", "content": "What is there?"}
 
 @pytest.fixture
 def server() -> Iterator[RefereeServer]:
-    """Both wires with the same script."""
+    """Every wire with the same script."""
     with RefereeServer(
-        anthropic=AnthropicReferee(script=SCRIPT), openai_chat=OpenAIChatReferee(script=SCRIPT)
+        anthropic=AnthropicReferee(script=SCRIPT),
+        openai_chat=OpenAIChatReferee(script=SCRIPT),
+        openai_responses=OpenAIResponsesReferee(script=SCRIPT),
+        deepseek=DeepSeekReferee(script=SCRIPT),
+        gemini=GeminiReferee(script=SCRIPT),
     ) as running:
         yield running
 
@@ -82,17 +89,96 @@ def test_the_openai_client_gets_answers_usage_and_errors(server: RefereeServer) 
             once.models.retrieve("m")
 
 
-def test_a_stream_is_refused_as_not_implemented() -> None:
-    """A legal request for a stream gets 501 at once, and takes no answer from the script."""
-    referee = AnthropicReferee(script=[Answer(text="A ship.")])
-    with (
-        RefereeServer(anthropic=referee) as server,
-        anthropic.Anthropic(api_key="k", base_url=server.base_url) as client,
-    ):
-        with pytest.raises(anthropic.APIStatusError, match="does not stream") as error:
-            client.messages.create(model="m", max_tokens=9, messages=[ASK], stream=True)
-        assert error.value.status_code == 501
-        assert client.messages.create(model="m", max_tokens=9, messages=[ASK]).content[0].text == "A ship."
+def test_the_openai_client_loops_over_responses(server: RefereeServer) -> None:
+    """The output goes back as it came, or by the id of the response; a dropped reasoning item is refused."""
+    with openai.OpenAI(api_key="k", base_url=server.base_url + "/v1", max_retries=1) as client:
+        tool: Any = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
+        asked: dict[str, Any] = {"model": "m", "tools": [tool]}
+        first = client.responses.create(input=[ASK], **asked)
+        assert [item.type for item in first.output] == ["reasoning", "message", "function_call"]
+        assert first.output_text == "Look."
+        assert first.usage
+        assert first.usage.total_tokens == first.usage.input_tokens + first.usage.output_tokens
+        made = [item.model_dump(exclude_none=True) for item in first.output]
+        found: Any = {"type": "function_call_output", "call_id": made[-1]["call_id"], "output": "A mast."}
+        second = client.responses.create(input=[ASK, *made, found], **asked)
+        assert second.output_text == "A ship."
+
+        once = client.with_options(max_retries=0)
+        with pytest.raises(openai.InternalServerError, match="broken"):
+            once.responses.create(input=[ASK], **asked)
+        with pytest.raises(openai.BadRequestError, match="required 'reasoning' item"):
+            once.responses.create(input=[ASK, *made[1:], found], **asked)
+        with pytest.raises(openai.BadRequestError, match="No tool output found for function call"):
+            once.responses.create(input=[ASK, *made], **asked)
+        with pytest.raises(openai.NotFoundError, match="Conversation with id"):
+            once.responses.create(input=[ASK], conversation="conv_9", **asked)
+        with pytest.raises(openai.InternalServerError, match="the script has 2 answers"):
+            client.responses.create(input=[found], previous_response_id=first.id, **asked)
+        counted = once.responses.input_tokens.count(model="m", input=[ASK])
+        assert counted.input_tokens > 0
+
+
+def test_the_openai_client_loops_over_deepseek(server: RefereeServer) -> None:
+    """Reasoning comes with the call and must go back with it; hits and misses sum to the prompt."""
+    with openai.OpenAI(api_key="k", base_url=server.base_url + "/deepseek", max_retries=1) as client:
+        first = client.chat.completions.create(model="m", messages=[ASK])
+        message = first.choices[0].message
+        assert message.model_extra == {"reasoning_content": "Hm."}
+        assert message.tool_calls
+        said: Any = message.model_dump(exclude_none=True)
+        found: Any = {"role": "tool", "tool_call_id": message.tool_calls[0].id, "content": "A mast."}
+        second = client.chat.completions.create(model="m", messages=[ASK, said, found])
+        assert second.choices[0].message.content == "A ship."
+        usage = second.usage.model_extra if second.usage else None
+        assert second.usage
+        assert usage
+        hit, miss = usage["prompt_cache_hit_tokens"], usage["prompt_cache_miss_tokens"]
+        assert hit + miss == second.usage.prompt_tokens
+        assert hit > 0
+
+        once = client.with_options(max_retries=0)
+        with pytest.raises(openai.InternalServerError, match="broken"):
+            once.chat.completions.create(model="m", messages=[ASK])
+        del said["reasoning_content"]
+        with pytest.raises(openai.BadRequestError, match="must be passed back"):
+            once.chat.completions.create(model="m", messages=[ASK, said, found])
+
+
+def test_the_google_client_loops_over_gemini(server: RefereeServer) -> None:
+    """A signed call goes back as the client holds it; without its signature it is refused."""
+    genai = pytest.importorskip("google.genai")
+    http = {"base_url": server.base_url, "retry_options": {"attempts": 1}}
+    client = genai.Client(api_key="k", http_options=http)
+    look = {"name": "look", "parameters_json_schema": {"type": "object"}}
+    asked: dict[str, Any] = {
+        "model": "gemini-3.8-flash",
+        "config": {
+            "system_instruction": "Be brief.",
+            "tools": [{"function_declarations": [look]}],
+            "automatic_function_calling": {"disable": True},
+        },
+    }
+    ask = {"role": "user", "parts": [{"text": "What is there?"}]}
+    first = client.models.generate_content(contents=[ask], **asked)
+    said = first.candidates[0].content
+    assert [part.function_call is not None for part in said.parts] == [False, True]
+    assert said.parts[1].thought_signature
+    found = {
+        "role": "user",
+        "parts": [{"function_response": {"name": "look", "response": {"output": "A mast."}}}],
+    }
+    with pytest.raises(genai.errors.ClientError, match="RESOURCE_EXHAUSTED"):
+        client.models.generate_content(contents=[ask, said, found], **asked)
+    second = client.models.generate_content(contents=[ask, said, found], **asked)
+    assert second.text == "A ship."
+    assert second.usage_metadata.prompt_token_count > first.usage_metadata.prompt_token_count
+    with pytest.raises(genai.errors.ServerError, match="broken"):
+        client.models.generate_content(contents=[ask], **asked)
+    said.parts[1].thought_signature = None
+    with pytest.raises(genai.errors.ClientError, match="missing a thought_signature"):
+        client.models.generate_content(contents=[ask, said, found], **asked)
+    assert client.models.count_tokens(model="m", contents=[ask]).total_tokens > 0
 
 
 def test_a_wire_without_a_referee_is_not_served() -> None:

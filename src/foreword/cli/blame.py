@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 import tempfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -100,7 +101,8 @@ def _in_replay(text: str, folder: Path, chosen: str | None) -> dict[str, Any] | 
             KeyError,
         ):  # several sessions below, or a replay that was ended
             names = [row.id for row in store.sessions()]
-        return _first(store, [store.resolve(chosen)] if chosen is not None else names, text)
+        found = _first(store, [store.resolve(chosen)] if chosen is not None else names, text)
+    return _at(found, str(place))
 
 
 def _in_session(
@@ -122,7 +124,7 @@ def _in_session(
             )
         opened, name = open_for_session(source, store)
         with opened:
-            return _first(opened, [name], text)
+            return _at(_first(opened, [name], text), store)
     imported = pick(sessions_of(source, format_=format_, place=store), chosen, source)
     return _replayed(text, imported, aim, unseen)
 
@@ -138,7 +140,8 @@ def _replayed(text: str, imported: Imported, aim: Aim, unseen: int | None) -> di
         walk = replay(imported, aim.target, store=store, policy=aim.policy, unseen=unseen)
         with progress(imported.session, walk.calls) as moved:
             walk.run(moved)
-        return _first(store, [walk.session.id], text)
+        found = _first(store, [walk.session.id], text)
+    return None if found is None else {**found, "read": None}  # the store it was in is thrown away
 
 
 def _first(store: Store, sessions: list[str], text: str) -> dict[str, Any] | None:
@@ -150,6 +153,13 @@ def _first(store: Store, sessions: list[str], text: str) -> dict[str, Any] | Non
         except TextNotFound:
             continue
     return None
+
+
+def _at(found: dict[str, Any] | None, place: str | None) -> dict[str, Any] | None:
+    """Name the store in the command that reads back: events of one session are numbered otherwise elsewhere."""
+    if found is None or place is None:
+        return found
+    return {**found, "read": f"{found['read']} --store {shlex.quote(place)}"}
 
 
 def _print(found: dict[str, Any]) -> None:
@@ -175,4 +185,6 @@ def _print(found: dict[str, Any]) -> None:
         emit(
             "now       in no request: it came after the last one, or is never sent (as reasoning of another)"
         )
-    emit(f"back by   {found['recover'] or found['read']}")
+    ways = [way for way in (found["recover"], found["read"]) if way is not None]
+    for label, way in zip(("back by", "or by"), ways, strict=False):
+        emit(f"{label:<10}{way}")

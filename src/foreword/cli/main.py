@@ -10,12 +10,15 @@ import sys
 from collections.abc import Sequence
 from functools import partial
 from importlib import import_module
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foreword.cli.lines import one_line
 from foreword.errors import ArtifactMissing, ForewordError, Gone, LogCorrupt, OverBudget
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
 
 # Command -> (module:attribute, what it does). Modules are loaded when their command runs.
 COMMANDS = {
@@ -28,12 +31,16 @@ COMMANDS = {
     "read": ("foreword.cli.read:command", "Read back what a request left out."),
     "verify": ("foreword.cli.verify:command", "Prove sessions from their stored bytes."),
     "tokens": ("foreword.cli.tokens:command", "Count the tokens of a text."),
+    "config": ("foreword.cli.config:command", "Show the settings that count, and where they come from."),
+    "doctor": ("foreword.cli.doctor:command", "Check the installation, and the windows of a model."),
+    "completion": ("foreword.cli.completion:command", "Print the completion script for a shell."),
 }
 
 DOES_NOT_HOLD = (OverBudget, Gone, LogCorrupt, ArtifactMissing)
 """Errors about what was asked to be done or checked; every other one is bad use or bad input."""
 
 PIPE_CLOSED = 128 + 13
+COMPLETING = "_FOREWORD_COMPLETE"
 
 EXAMPLES = """\b
 Examples:
@@ -61,6 +68,17 @@ class Commands(click.Group):
         """Write the list of commands from the table."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, text) in COMMANDS.items()])
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """Complete the name of a command from the table, without importing any."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text)
+            for name, (_, text) in COMMANDS.items()
+            if name.startswith(incomplete)
+        ]
+        return found or super().shell_complete(ctx, incomplete)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -90,6 +108,9 @@ class Commands(click.Group):
             return run()
         try:
             code = run()
+        except click.MissingParameter as error:
+            shown = f"`{error.ctx.command_path if error.ctx is not None else 'foreword'} --help` says what it takes"
+            code = _fail(f"{error.format_message().rstrip('.')}; {shown}", 2)
         except click.ClickException as error:
             code = _fail(error.format_message(), 2)
         except (click.Abort, KeyboardInterrupt):
@@ -98,9 +119,9 @@ class Commands(click.Group):
             code = _fail(str(error), 1)
         except ForewordError as error:
             code = _fail(str(error), 2)
-        except SystemExit:
-            # click's way to say that the reader of our output is gone, as with `| head`: end as others do.
-            code = PIPE_CLOSED
+        except SystemExit as ended:
+            # click ends so after completing words; with 1 when the reader of our output is gone, as with `| head`.
+            code = PIPE_CLOSED if ended.code == 1 and COMPLETING not in os.environ else ended.code
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
             code = _fail(f"{where}{error.strerror or error}", 2)
@@ -136,6 +157,10 @@ def cli(ctx: click.Context, version: bool) -> None:
         click.echo(f"foreword {__version__}")
     elif ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
+    else:
+        from foreword.cli.settings import default_map
+
+        ctx.default_map = default_map(COMMANDS)
 
 
 def main() -> None:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from foreword.cli.place import default_store
+from foreword.cli.settings import SETTINGS
 
 if TYPE_CHECKING:
     from foreword.compiler.policy import Policy
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 WIRES = ("anthropic", "openai-chat", "openai-responses", "deepseek", "gemini")
+FORMATS = ("claude-code", "codex", "pi", "openai-chat", "anthropic")
 
 store = click.option(
     "--store",
@@ -26,9 +28,28 @@ store = click.option(
 )
 as_json = click.option("--json", "as_json", is_flag=True, help="Print one JSON document on stdout.")
 format = click.option(
-    "--format", "format_", metavar="F", help="Format of FILE; the default is by its content."
+    "--format",
+    "format_",
+    metavar="F",
+    help=f"Format of FILE: {', '.join(FORMATS)}; the default is by its content.",
 )
 session = click.option("--session", "chosen", metavar="ID", help="Which session, when FILE holds several.")
+
+
+def _variable(name: str) -> str:
+    return SETTINGS[name].variable
+
+
+def endpoint(function: F) -> F:
+    """Add the options that say which server is talked to."""
+    return _adding(
+        click.option("--endpoint", metavar="NAME", envvar=_variable("endpoint"),
+                     help="Profile of the server; the default is the wire's vendor."),
+        click.option("--base-url", metavar="URL", envvar=_variable("base_url"),
+                     help="Its address, where it is not the profile's."),
+        click.option("--key-env", metavar="NAME", envvar=_variable("key_env"),
+                     help="Environment variable that holds its key; the default is the customary one."),
+    )(function)  # fmt: skip
 
 
 def store_place(given: str | None) -> str:
@@ -36,23 +57,57 @@ def store_place(given: str | None) -> str:
     return given if given is not None else str(default_store())
 
 
-def target(*, required: bool) -> Callable[[F], F]:
-    """Add the options that say whom requests are compiled for."""
-    options = (
-        click.option("--provider", metavar="P", required=required, help=f"Wire: {', '.join(WIRES)}."),
-        click.option("--model", metavar="M", required=required, help="Model, by a name of the catalog."),
-        click.option("--policy", metavar="NAME|FILE", default="default", show_default=True,
-                     help="Policy by name, or a TOML or JSON file with some of its fields."),
-        click.option("--window", metavar="N", type=click.IntRange(min=1),
+class GivenOnly(click.Option):
+    """An option that is taken from the command line alone, since leaving it out means something."""
+
+    def consume_value(self, ctx: click.Context, opts: Any) -> Any:
+        """Look past the settings file; such an option names no variable."""
+        settings, ctx.default_map = ctx.default_map, None
+        try:
+            return super().consume_value(ctx, opts)
+        finally:
+            ctx.default_map = settings
+
+
+def whom(*, required: bool, settings: bool | None = None) -> Callable[[F], F]:
+    """Add the options that say which model is asked, and in which window.
+
+    ``settings``: whether provider and model may come from the environment and the file; None: when they are required.
+    """
+    kind: dict[str, Any] = {"required": required}
+    if not (required if settings is None else settings):
+        kind["cls"] = GivenOnly
+    return _adding(
+        click.option("--provider", metavar="P", envvar=None if "cls" in kind else _variable("provider"), **kind,
+                     help=f"Wire: {', '.join(WIRES)}."),
+        click.option("--model", metavar="M", envvar=None if "cls" in kind else _variable("model"), **kind,
+                     help="Model, by a name of the catalog."),
+        click.option("--window", metavar="N", type=click.IntRange(min=1), envvar=_variable("window"),
                      help="Tokens that input and output may take; the default is the model's."),
-        click.option("--reserve-output", metavar="N", type=click.IntRange(min=1),
-                     help="Tokens kept for output; the default is min(max output, window / 8)."),
-        click.option("--unseen", metavar="recorded|N", default="recorded", show_default=True,
-                     callback=_unseen, help="Tokens of the prompt that FILE does not hold."),
-        click.option("--reader", metavar="R", default="tool", show_default=True, callback=_reader,
-                     help="How the agent reads content back: tool, shell, path:ROOT or none."),
     )  # fmt: skip
 
+
+def target(*, required: bool, settings: bool | None = None) -> Callable[[F], F]:
+    """Add the options that say whom requests are compiled for, and how; ``settings`` as for `whom`."""
+    model = whom(required=required, settings=settings)
+    more = _adding(
+        click.option("--policy", metavar="NAME|FILE", default="default", show_default=True,
+                     envvar=_variable("policy"),
+                     help="Policy by name, or a TOML or JSON file with some of its fields."),
+        click.option("--reserve-output", metavar="N", type=click.IntRange(min=1),
+                     envvar=_variable("reserve_output"),
+                     help="Tokens kept for output; the default is min(max output, window / 8)."),
+        click.option("--unseen", metavar="recorded|N", default="recorded", show_default=True,
+                     envvar=_variable("unseen"),
+                     callback=_unseen, help="Tokens of the prompt that FILE does not hold."),
+        click.option("--reader", metavar="R", default="tool", show_default=True, callback=_reader,
+                     envvar=_variable("reader"),
+                     help="How the agent reads content back: tool, shell, path:ROOT or none."),
+    )  # fmt: skip
+    return lambda function: model(more(function))
+
+
+def _adding(*options: Callable[[F], F]) -> Callable[[F], F]:
     def decorate(function: F) -> F:
         for option in reversed(options):
             function = option(function)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from foreword.cli.options import store_place
+from foreword.errors import UnknownSession
 
 if TYPE_CHECKING:
     from foreword.importers.imported import Imported
@@ -55,8 +56,9 @@ def open_for_session(name: str, place: str | None, *, write: bool = False) -> tu
     from foreword.store.place import place_of
 
     where = store_place(place)
+    named_as_file = name.endswith(ENDINGS) or "/" in name or "\\" in name
     if not place_of(where).exists():
-        if name.endswith(ENDINGS) or "/" in name or "\\" in name:
+        if named_as_file:
             raise click.UsageError(f"{name}: no such file")
         raise click.UsageError(
             f"{name}: no such file, and no session of that name, since {where} holds no store"
@@ -64,6 +66,11 @@ def open_for_session(name: str, place: str | None, *, write: bool = False) -> tu
     store = open_store(place, write=write)
     try:
         return store, store.resolve(name)
+    except UnknownSession as error:
+        store.close()
+        if named_as_file:
+            raise click.UsageError(f"{name}: no such file, and no session of that name in {where}") from error
+        raise
     except BaseException:
         store.close()
         raise

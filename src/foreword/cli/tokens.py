@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 from typing import Any
 
 import click
 
 from foreword.cli import options
-from foreword.cli.output import emit, emit_json
+from foreword.cli.output import emit, emit_json, note
 
 EPILOG = """\b
 Examples:
@@ -24,7 +25,7 @@ Counts are in o200k tokens: exact with the extra `tokens`, else an estimate, and
 
 @click.command("tokens", epilog=EPILOG)
 @click.argument("text", metavar="TEXT|-")
-@click.option("--model", metavar="M", help="Estimate the tokens of this model too.")
+@click.option("--model", metavar="M", cls=options.GivenOnly, help="Estimate the tokens of this model too.")
 @click.option("--pieces", "split", is_flag=True, help="Show the tokens themselves.")
 @options.as_json
 def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
@@ -34,6 +35,8 @@ def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
 
     spec = Catalog.load().model(model) if model is not None else None
     read = _stdin() if text == "-" else text
+    if _names_file(text):
+        note(f"note: {text} is a file, and its name was counted; for its text: foreword tokens - < {text}")
     count = counter()
     tokens = count.count(read)
     shown: dict[str, Any] = {
@@ -61,6 +64,13 @@ def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
         emit(f"about {shown['model_tokens']:,} tokens of {model} ({factor})")
     if split:
         emit(" ".join(repr(piece) for piece in shown["pieces"]))
+
+
+def _names_file(text: str) -> bool:
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):  # too long, or with a null character: no path
+        return False
 
 
 def _stdin() -> str:

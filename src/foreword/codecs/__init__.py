@@ -15,6 +15,9 @@ from foreword.errors import UnknownWire
 CODECS = {
     "anthropic": "foreword.codecs.anthropic:AnthropicCodec",
     "openai-chat": "foreword.codecs.openai_chat:OpenAIChatCodec",
+    "openai-responses": "foreword.codecs.openai_responses:OpenAIResponsesCodec",
+    "deepseek": "foreword.codecs.deepseek:DeepSeekCodec",
+    "gemini": "foreword.codecs.gemini:GeminiCodec",
 }
 
 

@@ -21,10 +21,22 @@ from foreword.codecs.anthropic_decode import (
     encode_response,
     usage_from,
 )
-from foreword.codecs.parts import members
-from foreword.core.block import Block, Message, Text, Thinking, ToolResult, ToolSpec
+from foreword.codecs.late import (
+    ANTHROPIC_BETAS,
+    INLINE_TOOLS,
+    LATE_EFFORT,
+    PLAIN_COMPACTION,
+    SIGNED_COMPACTION,
+    TOOL_CHANGES,
+    NothingLate,
+    compaction_members,
+    late_piece,
+    named_betas,
+)
+from foreword.codecs.parts import members, tool_name
+from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolResult, ToolSpec
 from foreword.core.canonical import compact
-from foreword.core.request import Layer, Params, Piece, Unit
+from foreword.core.request import Compaction, Layer, Params, Piece, Unit
 from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {
@@ -40,12 +52,13 @@ COUNTED_KEYS = frozenset({"output_config", "output_format"})
 """Keys whose value (an output schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "max_tokens", "tools", "system", "messages"})
 LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
+EFFORT = "late_effort"
 
 _OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"system":[', "message": b'"messages":['}
 _CLOSE = {"key": b"", "tool": b"]", "system": b"]", "message": b"]}]"}
 
 
-class AnthropicCodec:
+class AnthropicCodec(NothingLate):
     """Encode to the Anthropic Messages wire and read it. Stateless."""
 
     wire = WIRE
@@ -56,6 +69,9 @@ class AnthropicCodec:
     """The low end of what is reported (300 to 700) for the hidden tool-use instructions."""
     merges = True
     system_anywhere = False
+    late = frozenset({"tool_addition", "tool_removal", "output_config"})
+    effort = ("output_config", "effort")
+    task_budget = ("output_config", "task_budget")
 
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)
@@ -78,18 +94,22 @@ class AnthropicCodec:
         return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
 
     def tool(self, tool: ToolSpec) -> Piece:
-        """Encode a tool; one of the provider's own (its type is no `custom`) is sent as its members stand."""
+        """Encode a tool."""
+        data = compact(self._tool(tool))
+        return Piece(section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode())
+
+    def _tool(self, tool: ToolSpec) -> dict[str, Any]:
+        """Write a tool; one of the provider's own (its type is no `custom`) is sent as its members stand."""
         extra = members(tool.extra, WIRE, own=False)
         if extra.get("type", "custom") != "custom":
             value = extra
         else:
-            value: dict[str, Any] = {"name": tool.name}
+            value: dict[str, Any] = {"name": tool_name(tool.name)}
             if tool.description:
                 value["description"] = tool.description
             value["input_schema"] = tool.schema or {"type": "object", "properties": {}}
             value |= extra
-        data = compact(value)
-        return Piece(section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode())
+        return value
 
     def system(self, block: Text) -> Piece:
         """Encode a system block. Raises: MalformedRequest when it is empty, which the provider refuses."""
@@ -100,7 +120,7 @@ class AnthropicCodec:
             section="system", layer="system", role="", kind="text", data=compact(form.value), text=form.text
         )
 
-    def message(self, message: Message, *, thinking: bool) -> list[Piece]:
+    def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]:
         """Encode a message, a piece a block; [] when nothing of it can be sent.
 
         Left out: empty text, reasoning without the provider's signature or with `thinking` False. `source` is
@@ -125,20 +145,51 @@ class AnthropicCodec:
             pieces[0] = replace(pieces[0], lost=(*lost, *pieces[0].lost))
         return pieces
 
-    def results(self, results: Sequence[ToolResult]) -> list[Piece]:
+    def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
         """Encode results as blocks of one user message, in order; `source` is the index of the result."""
         forms = [(result, block_form(result, own=False)) for result in results]
         return [_piece("user", result, form, index) for index, (result, form) in enumerate(forms)]
 
+    def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
+        gone = [
+            {"type": "tool_removal", "tool": {"type": "tool_reference", "name": name}} for name in removed
+        ]
+        new = [
+            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": self._tool(tool)}}
+            for tool in added
+        ]
+        return [
+            *(_late(block, TOOL_CHANGES) for block in gone),
+            *(_late(block, TOOL_CHANGES, INLINE_TOOLS) for block in new),
+        ]
+
+    def late_effort(self, effort: str) -> list[Piece]:
+        """Say it in a system message of its own: its bytes are the members of that message, up to the closer."""
+        value = {"output_config": {"effort": effort}, "content": []}
+        piece = late_piece(value, "system", EFFORT, betas=(LATE_EFFORT,))
+        return [replace(piece, data=piece.data[1:-2])]
+
+    def compaction(self, block: Opaque) -> Compaction | None:
+        found = compaction_members(block, WIRE)
+        if found is None:
+            return None
+        place = "nowhere" if not found.get("content") else "first" if found.get("signature") else "anywhere"
+        return Compaction(place=place, tools=bool(found.get("tool_changes")))
+
+    def betas(self, params: Params) -> tuple[str, ...]:
+        return named_betas(params.keys, ANTHROPIC_BETAS)
+
     def between(self, before: Unit | None, unit: Unit) -> bytes:
         """Return the bytes between two neighbouring units, or before the first."""
-        opening = _OPEN[unit.section] + (_head(unit.role) if unit.section == "message" else b"")
+        opening = _OPEN[unit.section] + (_head(unit) if unit.section == "message" else b"")
         if before is None:
             return b"{" + opening
         if before.section != unit.section:
             return _CLOSE[before.section] + b"," + opening
+        if unit.section == "message" and before.kind == EFFORT and unit.role == before.role:
+            return b""
         if unit.section == "message" and before.role != unit.role:
-            return b"]}," + _head(unit.role)
+            return b"]}," + _head(unit)
         return b","
 
     def close(self, last: Unit | None, params: Params) -> bytes:
@@ -158,8 +209,13 @@ def _replayable(block: Thinking, message: Message, role: str) -> bool:
     return bool(block.signature or block.data) and message.wire in (None, WIRE) and role == "assistant"
 
 
-def _head(role: str) -> bytes:
-    return b'{"role":"' + role.encode() + b'","content":['
+def _head(unit: Unit) -> bytes:
+    """Open a message; one that changes the effort brings its own members up to its content."""
+    return b'{"role":"' + unit.role.encode() + (b'",' if unit.kind == EFFORT else b'","content":[')
+
+
+def _late(value: dict[str, Any], *betas: str) -> Piece:
+    return late_piece(value, "system", str(value["type"]), betas=betas, markable=True)
 
 
 def _key(layer: Layer, name: str, value: Any) -> Piece:
@@ -180,4 +236,12 @@ def _piece(role: str, block: Block, form: Form, index: int) -> Piece:
         markable=not isinstance(block, Thinking),
         source=index,
         lost=form.lost,
+        betas=_block_betas(block),
     )
+
+
+def _block_betas(block: Block) -> tuple[str, ...]:
+    found = compaction_members(block, WIRE) if isinstance(block, Opaque) else None
+    if found is None:
+        return ()
+    return (SIGNED_COMPACTION if found.get("signature") else PLAIN_COMPACTION,)

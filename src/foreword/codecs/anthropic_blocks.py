@@ -14,6 +14,7 @@ from foreword.codecs.parts import (
     members,
     opaque_reading,
     stand_in,
+    tool_name,
     utf8,
 )
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -113,7 +114,12 @@ def _call(block: ToolCall, *, own: bool) -> Form:
         arguments = {"arguments": block.arguments}
         lost = ("arguments that are no JSON object, sent as a member `arguments`",)
     extra = members(block.extra, WIRE, own=own)
-    value = {"type": "tool_use", "id": call_id(block.id, ID_LIMIT), "name": block.name, "input": arguments}
+    value = {
+        "type": "tool_use",
+        "id": call_id(block.id, ID_LIMIT),
+        "name": tool_name(block.name),
+        "input": arguments,
+    }
     return Form(value={**value, **extra}, text=f"{block.name}\n{block.arguments}", lost=lost)
 
 

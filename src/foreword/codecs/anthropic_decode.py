@@ -122,7 +122,8 @@ def encode_response(response: Response) -> dict[str, Any]:
 def usage_from(usage: Mapping[str, Any]) -> Usage:
     """Map a usage object (rulebook of the provider's SDK types, 2026-11-30).
 
-    The input counts are disjoint on this wire. Without `cache_creation` all writes are of the short lifetime.
+    The input counts are disjoint on this wire. Writes that `cache_creation` does not split are of the short
+    lifetime: all without it, the rest where its parts sum to less than the whole.
     Cache counts that are absent beside a known input are 0: nothing was cached. Raises: MalformedResponse.
     """
     at = At(WIRE, "usage", response=True)
@@ -130,11 +131,14 @@ def usage_from(usage: Mapping[str, Any]) -> Usage:
     uncached = at.count(members, "input_tokens")
     absent = None if uncached is None else 0
     read = at.count(members, "cache_read_input_tokens")
-    short, long = at.count(members, "cache_creation_input_tokens"), absent
+    written = at.count(members, "cache_creation_input_tokens")
+    short, long = written, absent
     if members.get("cache_creation") is not None:
         split = (at / "cache_creation").mapping(members["cache_creation"])
         short = (at / "cache_creation").count(split, "ephemeral_5m_input_tokens")
         long = (at / "cache_creation").count(split, "ephemeral_1h_input_tokens")
+        if written is not None and written > (short or 0) + (long or 0):
+            short = written - (long or 0)
     details = (at / "output_tokens_details").mapping(members.get("output_tokens_details") or {})
     return Usage(
         uncached=uncached,

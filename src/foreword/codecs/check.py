@@ -6,26 +6,14 @@ types and error texts (2026-11-30); calls that a provider runs itself (`server_t
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any, Literal
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
-from msgspec import Struct
-
+from foreword.codecs.check_fault import Fault, answer, unanswered
+from foreword.codecs.check_gemini import gemini, gemini_plain
+from foreword.codecs.check_items import items_plain, responses
 from foreword.codecs.reading import At
 from foreword.errors import CodecError, UnknownWire
-
-Rule = Literal[
-    "form", "role", "first", "placement", "orphan-result", "unanswered-call", "duplicate-call",
-    "duplicate-result", "empty",
-]  # fmt: skip
-
-
-class Fault(Struct, frozen=True, kw_only=True):
-    """What is wrong with message `index`, counted in the given list from 0."""
-
-    index: int
-    rule: Rule
-    text: str
 
 
 def check(messages: Sequence[Any], wire: str) -> list[Fault]:
@@ -33,19 +21,19 @@ def check(messages: Sequence[Any], wire: str) -> list[Fault]:
 
     Raises: UnknownWire.
     """
-    rules = {"anthropic": _anthropic, "openai-chat": _chat}
-    if wire not in rules:
-        raise UnknownWire(wire, tuple(rules))
+    if wire not in RULES:
+        raise UnknownWire(wire, tuple(RULES))
+    read, judge = RULES[wire]
     plain: list[dict[str, Any]] = []
     for index, message in enumerate(messages):
         at = At(wire) / "messages" / index
         try:
-            plain.append(_plain(message, at))
+            plain.append(read(message, at))
         except CodecError as error:
             # What stands after a message of no form can't be judged: its pairs may be in it.
-            faults = list(rules[wire](plain, False))
+            faults = list(judge(plain, False))
             return sorted([*faults, Fault(index=index, rule="form", text=str(error))], key=_index)
-    return sorted(rules[wire](plain, True), key=_index)
+    return sorted(judge(plain, True), key=_index)
 
 
 def _index(fault: Fault) -> int:
@@ -81,10 +69,10 @@ def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault
         role = message["role"]
         if role != turn:
             if turn != "assistant":
-                yield from _unanswered(calls, answered)
+                yield from unanswered(calls, answered)
                 calls, answered = {}, set()
             elif role != "user":
-                yield from _unanswered(calls, answered)
+                yield from unanswered(calls, answered)
                 calls = {}
             turn, spoken = role, False
         if role == "assistant":
@@ -103,12 +91,12 @@ def _anthropic(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault
                 if block.get("type") != "tool_result":
                     spoken = True
                     continue
-                yield from _answer(str(block.get("tool_use_id")), index, calls, answered)
+                yield from answer(str(block.get("tool_use_id")), index, calls, answered)
                 if spoken and calls:
                     text = "a result after other content of the turn; results come first"
                     yield Fault(index=index, rule="placement", text=text)
     if complete:
-        yield from _unanswered(calls, answered)
+        yield from unanswered(calls, answered)
 
 
 def _anthropic_order(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
@@ -154,9 +142,9 @@ def _chat(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
     for index, message in enumerate(messages):
         role = message["role"]
         if role == "tool":
-            yield from _answer(str(message.get("tool_call_id")), index, calls, answered)
+            yield from answer(str(message.get("tool_call_id")), index, calls, answered)
         else:
-            yield from _unanswered(calls, answered)
+            yield from unanswered(calls, answered)
             calls, answered = {}, set()
         if role not in ("system", "developer", "user", "assistant", "tool", "function"):
             yield Fault(index=index, rule="role", text=f"role {role!r} is none of this wire")
@@ -170,19 +158,16 @@ def _chat(messages: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
         if all(value is None for value in (said if role == "assistant" else said[:1])) or said[0] == []:
             yield Fault(index=index, rule="empty", text="a message without content")
     if complete:
-        yield from _unanswered(calls, answered)
+        yield from unanswered(calls, answered)
 
 
-def _answer(id_: str, index: int, calls: dict[str, int], answered: set[str]) -> Iterator[Fault]:
-    if id_ in answered:
-        yield Fault(index=index, rule="duplicate-result", text=f"a second result of call {id_}")
-    elif id_ not in calls:
-        yield Fault(index=index, rule="orphan-result", text=f"no call {id_} in the assistant turn before")
-    answered.add(id_)
-
-
-def _unanswered(calls: dict[str, int], answered: set[str]) -> Iterator[Fault]:
-    for id_, index in calls.items():
-        if id_ not in answered:
-            text = f"call {id_} has no result in the messages right after"
-            yield Fault(index=index, rule="unanswered-call", text=text)
+Read = Callable[[Any, At], dict[str, Any]]
+Judge = Callable[[list[dict[str, Any]], bool], Iterator[Fault]]
+RULES: dict[str, tuple[Read, Judge]] = {
+    "anthropic": (_plain, _anthropic),
+    "openai-chat": (_plain, _chat),
+    "openai-responses": (items_plain, responses),
+    "deepseek": (_plain, _chat),
+    "gemini": (gemini_plain, gemini),
+}
+"""Wire -> how a message is read, and the rules that judge a list of them (and whether it is complete)."""

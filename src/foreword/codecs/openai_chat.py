@@ -6,10 +6,12 @@ first), then members that no cache looks at. A message is a unit. The wire has n
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foreword.codecs.late import NothingLate
 from foreword.codecs.openai_chat_blocks import (
+    LIMITS,
     WIRE,
     Form,
     call_form,
@@ -26,7 +28,7 @@ from foreword.codecs.openai_chat_decode import (
     encode_response,
     usage_from,
 )
-from foreword.codecs.parts import members
+from foreword.codecs.parts import members, tool_name
 from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
@@ -53,22 +55,24 @@ layer elsewhere is of the system layer.
 """
 COUNTED_KEYS = frozenset({"response_format", "functions"})
 """Keys whose value (a schema) a tokenizer sees."""
-RESERVED = frozenset({"model", "max_completion_tokens", "tools", "messages"})
+RESERVED = frozenset({"model", "tools", "messages"})
 LAYERS: tuple[Layer, ...] = ("tools", "system")
 
 _OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"messages":[', "message": b'"messages":['}
 _CLOSE = {"key": b"", "tool": b"]", "system": b"]", "message": b"]"}
 
 
-class OpenAIChatCodec:
+class OpenAIChatCodec(NothingLate):
     """Encode to the OpenAI Chat Completions wire and read it. Stateless."""
 
-    wire = WIRE
+    wire: str = WIRE
     version = 1
+    key_layers: Mapping[str, Layer] = KEY_LAYERS
     message_tokens = 3
     tools_tokens = 0
     merges = False
     system_anywhere = True
+    effort = ("reasoning_effort",)
 
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)
@@ -83,20 +87,19 @@ class OpenAIChatCodec:
         Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
         """
         for name in params.keys:
-            if name in RESERVED:
-                raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
-        found = [
-            _key(KEY_LAYERS[name], name, params.keys[name]) for name in params.keys if name in KEY_LAYERS
-        ]
+            if name in RESERVED or name == LIMITS[self.wire][0]:
+                raise MalformedRequest(self.wire, f"params.keys.{name}", "written from other values")
+        layers = self.key_layers
+        found = [_key(layers[name], name, params.keys[name]) for name in params.keys if name in layers]
         return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool as a function; one of another type of this wire is sent as its members stand."""
-        extra = members(tool.extra, WIRE, own=False)
+        extra = members(tool.extra, self.wire, own=False)
         if extra.get("type", "function") != "function":
             value = extra
         else:
-            function: dict[str, Any] = {"name": tool.name}
+            function: dict[str, Any] = {"name": tool_name(tool.name)}
             if tool.description:
                 function["description"] = tool.description
             if tool.schema:
@@ -110,7 +113,7 @@ class OpenAIChatCodec:
 
     def system(self, block: Text) -> Piece:
         """Encode a system block as a message of its own, of role `system` unless its extra says another."""
-        value = {"role": "system", "content": block.text, **members(block.extra, WIRE, own=False)}
+        value = {"role": "system", "content": block.text, **members(block.extra, self.wire, own=False)}
         return Piece(
             section="system",
             layer="system",
@@ -121,25 +124,29 @@ class OpenAIChatCodec:
             markable=False,
         )
 
-    def message(self, message: Message, *, thinking: bool) -> list[Piece]:
+    def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]:
         """Encode a message as one piece; results in it come first, as messages of their own.
 
         [] when nothing of it can be sent. Reasoning is never sent: the wire takes none back. Several texts of
         an assistant are joined by an empty line, because some servers of this wire take only a string there;
         a message that came from this wire keeps its parts.
         """
-        own = message.wire == WIRE
+        own = message.wire == self.wire
         blocks = list(enumerate(message.blocks))
         pieces: list[Piece] = []
         if message.role == "user":
             found = [(index, block) for index, block in blocks if isinstance(block, ToolResult)]
-            pieces = _results([block for _, block in found], [index for index, _ in found], own=own)
+            sources = [index for index, _ in found]
+            pieces = _results([block for _, block in found], sources, self.wire, own=own)
             blocks = [(index, block) for index, block in blocks if not isinstance(block, ToolResult)]
-        lost = ["reasoning" for _, block in blocks if isinstance(block, Thinking)][:1]
         is_call = message.role == "assistant"
-        calls = [call_form(block, own=own) for _, block in blocks if is_call and isinstance(block, ToolCall)]
+        calls = [
+            call_form(block, self.wire, own=own)
+            for _, block in blocks
+            if is_call and isinstance(block, ToolCall)
+        ]
         parts = [
-            part_form(block, message.role, own=own)
+            part_form(block, message.role, self.wire, own=own)
             for _, block in blocks
             if not isinstance(block, Thinking)
             and not (is_call and isinstance(block, ToolCall))
@@ -152,22 +159,32 @@ class OpenAIChatCodec:
             value["content"] = content(parts, joined=message.role != "user" and not own)
         if calls:
             value["tool_calls"] = [call.value for call in calls]
-        extra = members(message.extra, WIRE, own=own)
-        value |= extra
+        reasoning = self.reasoning(message, called=bool(calls), thinking=thinking, params=params)
+        extra = members(message.extra, self.wire, own=own)
+        value |= reasoning | extra
+        thoughts = [block.text for _, block in blocks if isinstance(block, Thinking)]
+        kept = not thoughts or list(reasoning.values()) == ["".join(thoughts)]
         forms = [*parts, *calls]
-        # Some servers of this wire return their reasoning under this name and want it back (DeepSeek).
-        texts = [str(extra.get("reasoning_content") or ""), *(form.text for form in forms)]
+        # Some servers of this wire return their reasoning under this name and want it back.
+        told = [*reasoning.values(), str(extra.get("reasoning_content") or "")]
+        texts = [*told, *(form.text for form in forms)]
         form = Form(
             value=value,
             text="\n".join(text for text in texts if text),
             media_tokens=sum(form.media_tokens for form in forms),
-            lost=(*lost, *(word for form in forms for word in form.lost)),
+            lost=(*(() if kept else ("reasoning",)), *(word for form in forms for word in form.lost)),
         )
         return [*pieces, _piece(form, "tool_call" if calls else _kind(parts), blocks[0][0])]
 
-    def results(self, results: Sequence[ToolResult]) -> list[Piece]:
+    def reasoning(
+        self, message: Message, *, called: bool, thinking: bool, params: Params | None
+    ) -> dict[str, str]:
+        """Return the members that give an assistant's reasoning back: none on this wire."""
+        return {}
+
+    def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
         """Encode results as messages of role `tool`, in order, then one user message with their pictures."""
-        return _results(results, range(len(results)), own=False)
+        return _results(results, range(len(results)), self.wire, own=False)
 
     def between(self, before: Unit | None, unit: Unit) -> bytes:
         """Return the bytes between two neighbouring units, or before the first."""
@@ -183,9 +200,10 @@ class OpenAIChatCodec:
         The limit is `max_completion_tokens`; a `max_tokens` in `params.keys` asks for the older name, which
         some servers of this wire know only. An output of 0 tokens means no limit: no member.
         """
-        rest = {name: value for name, value in params.keys.items() if name not in KEY_LAYERS}
+        rest = {name: value for name, value in params.keys.items() if name not in self.key_layers}
         if params.max_output:
-            limit = "max_tokens" if "max_tokens" in rest else "max_completion_tokens"
+            name, *older = LIMITS[self.wire]
+            limit = next((old for old in older if old in rest), name)
             rest = {limit: params.max_output} | {name: rest[name] for name in rest if name != limit}
         start = b"{" if last is None else _CLOSE[last.section]
         if last is None or last.section in ("key", "tool"):
@@ -197,12 +215,12 @@ class OpenAIChatCodec:
         return data
 
 
-def _results(results: Sequence[ToolResult], sources: Sequence[int], *, own: bool) -> list[Piece]:
+def _results(results: Sequence[ToolResult], sources: Sequence[int], wire: str, *, own: bool) -> list[Piece]:
     pieces = [
-        _piece(result_form(result, own=own), "tool_result", source)
+        _piece(result_form(result, wire, own=own), "tool_result", source)
         for source, result in zip(sources, results, strict=True)
     ]
-    if images := images_form(results, own=own):
+    if images := images_form(results, wire, own=own):
         shown = [any(isinstance(part, Image) for part in result.content) for result in results]
         pieces.append(_piece(images, "image", sources[shown.index(True)]))
     return pieces

@@ -15,6 +15,7 @@ from foreword.codecs.parts import (
     members,
     opaque_reading,
     stand_in,
+    tool_name,
 )
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
 
@@ -22,6 +23,10 @@ WIRE: Final = "openai-chat"
 IMAGE_FAMILY: Final = "openai"
 ID_LIMIT = 40
 """Longest id of a call (error text `string too long. Expected a string with maximum length 40`, 2025)."""
+LIMITS = {WIRE: ("max_completion_tokens", "max_tokens"), "deepseek": ("max_tokens",)}
+"""Wire -> names of the output limit, its own first; a further one is an older name that some servers know."""
+REASONING = {"deepseek": "reasoning_content"}
+"""Wire -> the member of an assistant message in which reasoning is returned and wanted back."""
 NO_OUTPUT = "(no output)"
 ERROR = "[error] "
 IMAGE_BELOW = "[image: in the next user message]"
@@ -37,11 +42,11 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
 
 
-def part_form(block: Block, role: str, *, own: bool) -> Form:
+def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
     """Put a block into the form of a content part; what can't stand in this role is told as text."""
     match block:
         case Text(text=text):
-            return Form(value=_text(text) | members(block.extra, WIRE, own=own), text=text)
+            return Form(value=_text(text) | members(block.extra, wire, own=own), text=text)
         case Image() if role == "user":
             image = inline_image(block)
             if image.data is not None:
@@ -50,11 +55,11 @@ def part_form(block: Block, role: str, *, own: bool) -> Form:
                 url = image.url
             else:
                 return _told(stand_in(image), "an image without data")
-            extra = members(block.extra, WIRE, own=own)
+            extra = members(block.extra, wire, own=own)
             inner = {"url": url, **extra.pop("image_url", {})}
             value = {"type": "image_url", "image_url": inner, **extra}
             return Form(value=value, text="", media_tokens=image_cost(image, IMAGE_FAMILY))
-        case Opaque(wire=wire, raw=raw) if wire == WIRE and json_object(raw):
+        case Opaque(wire=origin, raw=raw) if origin == wire and json_object(raw):
             text, tokens = opaque_reading(block)
             return Form(value=msgspec.json.decode(raw, type=dict[str, Any]), text=text, media_tokens=tokens)
         case Image() | Opaque():
@@ -75,18 +80,18 @@ def content(forms: Sequence[Form], *, joined: bool) -> str | list[Any]:
     return [form.value for form in forms]
 
 
-def call_form(call: ToolCall, *, own: bool) -> Form:
+def call_form(call: ToolCall, wire: str = WIRE, *, own: bool) -> Form:
     """Put a call into the wire's form. The arguments are a string there and pass through unchanged."""
-    extra = members(call.extra, WIRE, own=own)
+    extra = members(call.extra, wire, own=own)
     kind = extra.pop("type", "function")
     # A custom tool takes free text under another name.
-    inner = {"name": call.name, "input" if kind == "custom" else "arguments": call.arguments}
+    inner = {"name": tool_name(call.name), "input" if kind == "custom" else "arguments": call.arguments}
     inner |= extra.pop(kind, {})
     value = {"id": call_id(call.id, ID_LIMIT), "type": kind, kind: inner, **extra}
     return Form(value=value, text=f"{call.name}\n{call.arguments}")
 
 
-def result_form(result: ToolResult, *, own: bool) -> Form:
+def result_form(result: ToolResult, wire: str = WIRE, *, own: bool) -> Form:
     """Put a result into a message of role `tool`.
 
     The wire holds text there and no error flag: a failed result starts with "[error] ", a picture is replaced
@@ -96,7 +101,7 @@ def result_form(result: ToolResult, *, own: bool) -> Form:
     forms = [
         Form(value=_text(IMAGE_BELOW), text=IMAGE_BELOW)
         if isinstance(part, Image)
-        else part_form(part, "tool", own=own)
+        else part_form(part, "tool", wire, own=own)
         for part in result.content
         if not (isinstance(part, Text) and not part.text.strip())
     ]
@@ -111,12 +116,12 @@ def result_form(result: ToolResult, *, own: bool) -> Form:
         "role": "tool",
         "tool_call_id": call_id(result.call_id, ID_LIMIT),
         "content": content(forms, joined=not own),
-        **members(result.extra, WIRE, own=own),
+        **members(result.extra, wire, own=own),
     }
     return Form(value=value, text=SEPARATOR.join(form.text for form in forms), lost=tuple(lost))
 
 
-def images_form(results: Sequence[ToolResult], *, own: bool) -> Form | None:
+def images_form(results: Sequence[ToolResult], wire: str = WIRE, *, own: bool) -> Form | None:
     """Gather the pictures of results in one user message, each result's after a line that names its call."""
     forms: list[Form] = []
     for result in results:
@@ -124,7 +129,7 @@ def images_form(results: Sequence[ToolResult], *, own: bool) -> Form | None:
         if images:
             title = f"[images of the result of call {call_id(result.call_id, ID_LIMIT)}]"
             forms.append(Form(value=_text(title), text=title))
-            forms += [part_form(image, "user", own=own) for image in images]
+            forms += [part_form(image, "user", wire, own=own) for image in images]
     if not forms:
         return None
     return Form(

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foreword.codecs.decoded import Request, Response
-from foreword.codecs.openai_chat_blocks import WIRE, call_form, content, part_form
+from foreword.codecs.openai_chat_blocks import LIMITS, REASONING, WIRE, call_form, content, part_form
 from foreword.codecs.parts import inline_image, members
 from foreword.codecs.reading import At, others
 from foreword.core.block import (
@@ -43,19 +43,19 @@ _USAGE = (
 )
 
 
-def decode_request(body: bytes | Mapping[str, Any]) -> Request:
+def decode_request(body: bytes | Mapping[str, Any], wire: str = WIRE) -> Request:
     """Read a request: JSON bytes or a plain mapping. Leading system and developer messages become `system`.
 
     A `max_tokens` stays in `params.keys`, so that the limit is written under the same name again. A cache
     breakpoint on a part stays among the part's members. Raises: MalformedRequest.
     """
-    at = At(WIRE)
+    at = At(wire)
     found = at.body(body)
-    names = ["max_completion_tokens", "max_tokens"]
+    names = LIMITS[wire]
     limits = {name: limit for name in names if (limit := at.count(found, name)) is not None}
-    keys = others(found, "model", "max_completion_tokens", "tools", "messages") or {}
-    if len(limits) == len(names):
-        del keys["max_tokens"]
+    keys = others(found, "model", names[0], "tools", "messages") or {}
+    if names[0] in limits:
+        keys = {name: value for name, value in keys.items() if name not in names}
     listed = (at / "messages").items(found.get("messages"))
     raw = [(at / "messages" / i).mapping(message) for i, message in enumerate(listed)]
     head = next(
@@ -70,28 +70,28 @@ def decode_request(body: bytes | Mapping[str, Any]) -> Request:
     )
 
 
-def decode_messages(messages: Sequence[Any]) -> list[Message]:
+def decode_messages(messages: Sequence[Any], wire: str = WIRE) -> list[Message]:
     """Read a message list of plain values or SDK objects; a message of role `tool` becomes a user's result.
 
     Raises: MalformedRequest.
     """
-    at = At(WIRE) / "messages"
+    at = At(wire) / "messages"
     return [_message((at / i).mapping(each), at / i) for i, each in enumerate(at.items(messages))]
 
 
-def decode_tools(tools: Sequence[Any]) -> list[ToolSpec]:
+def decode_tools(tools: Sequence[Any], wire: str = WIRE) -> list[ToolSpec]:
     """Read a list of tools of plain values or SDK objects. Raises: MalformedRequest."""
-    at = At(WIRE) / "tools"
+    at = At(wire) / "tools"
     return [_tool(tool, at / i) for i, tool in enumerate(at.items(tools))]
 
 
-def decode_response(body: Any) -> Response:
+def decode_response(body: Any, wire: str = WIRE) -> Response:
     """Read a response: JSON bytes, a plain mapping or an SDK object. Raises: MalformedResponse.
 
     The first choice is the message; further ones stay in `extra` under `choices`, other members of the first
     under `choice`.
     """
-    at = At(WIRE, response=True)
+    at = At(wire, response=True)
     found = at.body(body)
     if found.get("error") is not None:
         raise (at / "error").fault("an error, not a completion")
@@ -116,39 +116,44 @@ def decode_response(body: Any) -> Response:
         model=at.string(found, "model"),
         stop_reason=place.text(first, "finish_reason"),
         response_id=at.text(found, "id"),
-        usage=usage_from(usage),
+        usage=usage_from(usage, wire),
         extra=extra or None,
     )
 
 
-def encode_response(response: Response) -> dict[str, Any]:
+def encode_response(response: Response, wire: str = WIRE) -> dict[str, Any]:
     """Write a response as this wire's server would, for servers that stand in for it."""
-    own = response.message.wire == WIRE
+    own = response.message.wire == wire
     extra = dict(response.extra or {})
     choice, rest, more = extra.pop("choice", {}), extra.pop("usage", {}), extra.pop("choices", [])
     blocks = [block for block in response.message.blocks if not isinstance(block, Thinking)]
-    forms = [part_form(block, "assistant", own=own) for block in blocks if not isinstance(block, ToolCall)]
-    calls = [call_form(block, own=own).value for block in blocks if isinstance(block, ToolCall)]
+    forms = [
+        part_form(block, "assistant", wire, own=own) for block in blocks if not isinstance(block, ToolCall)
+    ]
+    calls = [call_form(block, wire, own=own).value for block in blocks if isinstance(block, ToolCall)]
     message: dict[str, Any] = {
         "role": "assistant",
         "content": content(forms, joined=not own) if forms else None,
     }
     if calls:
         message["tool_calls"] = calls
-    message |= members(response.message.extra, WIRE, own=own)
+    if name := REASONING.get(wire):
+        thoughts = [block.text for block in response.message.blocks if isinstance(block, Thinking)]
+        message |= {name: "".join(thoughts)} if thoughts else {}
+    message |= members(response.message.extra, wire, own=own)
     first = {"index": 0, "message": message, "finish_reason": response.stop_reason, **choice}
     head = {"id": response.response_id, "object": "chat.completion", "model": response.model}
     return {**head, "choices": [first, *more], **extra, "usage": _usage(response.usage) | rest}
 
 
-def usage_from(usage: Mapping[str, Any]) -> Usage:
+def usage_from(usage: Mapping[str, Any], wire: str = WIRE) -> Usage:
     """Map a usage object (rulebook of the provider's SDK types, 2026-11-30).
 
     `prompt_tokens` includes what was cached; writes have one lifetime, the short one. A server that counts
     hits and misses itself (DeepSeek) is taken at its word. Cache counts that are absent beside a known prompt
     are 0: such a server sells no cache. Raises: MalformedResponse.
     """
-    at = At(WIRE, "usage", response=True)
+    at = At(wire, "usage", response=True)
     found = at.mapping(usage)
     prompt = at.count(found, "prompt_tokens")
     inputs = (at / "prompt_tokens_details").mapping(found.get("prompt_tokens_details") or {})
@@ -199,19 +204,23 @@ def _message(found: dict[str, Any], at: At) -> Message:
             content=parts,
             extra=others(found, "role", "tool_call_id", "content"),
         )
-        return Message(role=ROLES[role], blocks=(result,), wire=WIRE)
+        return Message(role=ROLES[role], blocks=(result,), wire=at.wire)
     blocks: list[Block] = list(parts)
     known = ["role", "content"]
     if role == "assistant":
         known += ["refusal", "tool_calls"]
+        if (name := REASONING.get(at.wire)) is not None:
+            known.append(name)
+            thought = at.text(found, name)
+            blocks[:0] = [] if thought is None else [Thinking(text=thought)]
         refusal = at.text(found, "refusal")
         if refusal:
             raw = compact({"type": "refusal", "refusal": refusal}).decode()
-            blocks.append(Opaque(wire=WIRE, form="refusal", raw=raw))
+            blocks.append(Opaque(wire=at.wire, form="refusal", raw=raw))
         calls = (at / "tool_calls").items(found.get("tool_calls") or ())
         blocks += [_call(call, at / "tool_calls" / i) for i, call in enumerate(calls)]
     extra = others(found, *known)
-    return Message(role=ROLES[role], blocks=tuple(blocks), wire=WIRE, extra=extra)
+    return Message(role=ROLES[role], blocks=tuple(blocks), wire=at.wire, extra=extra)
 
 
 def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:
@@ -232,7 +241,7 @@ def _part(value: Any, at: At) -> Text | Image | Opaque:
             extra["image_url"] = rest
         image = Image(url=(at / "image_url").string(inner, "url"), extra=extra or None)
         return inline_image(image)
-    return Opaque(wire=WIRE, form=kind, raw=compact(found).decode())
+    return Opaque(wire=at.wire, form=kind, raw=compact(found).decode())
 
 
 def _call(value: Any, at: At) -> ToolCall:
@@ -259,7 +268,7 @@ def _tool(value: Any, at: At) -> ToolSpec:
     inner = (at / kind).mapping(found.get(kind))
     name = (at / kind).string(inner, "name")
     if kind != "function":
-        return ToolSpec(name=name, extra={WIRE: found})
+        return ToolSpec(name=name, extra={at.wire: found})
     extra = others(found, "type", "function") or {}
     if rest := others(inner, "name", "description", "parameters"):
         extra["function"] = rest
@@ -267,7 +276,7 @@ def _tool(value: Any, at: At) -> ToolSpec:
         name=name,
         description=(at / kind).text(inner, "description") or "",
         schema=(at / kind / "parameters").mapping(inner.get("parameters") or {}),
-        extra={WIRE: extra} if extra else None,
+        extra={at.wire: extra} if extra else None,
     )
 
 
@@ -280,4 +289,4 @@ def _system(found: dict[str, Any], at: At) -> Text:
     if not isinstance(found.get("content"), str):
         extra["content"] = found.get("content") or []
     text = "\n".join(part.text for part in parts if isinstance(part, Text))
-    return Text(text=text, extra={WIRE: extra} if extra else None)
+    return Text(text=text, extra={at.wire: extra} if extra else None)

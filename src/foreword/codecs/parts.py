@@ -21,7 +21,14 @@ DOCUMENT_PAGE = 100_000
 """A document of base64 data is counted as `DOCUMENT_TOKENS` for each started `DOCUMENT_PAGE` characters."""
 
 _MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
-_NOT_READ = {"data", "signature", "encrypted_content", "encrypted_index", "encrypted_stdout", "type", "id"}
+_NOT_READ = {
+    "data", "file_data", "signature", "thoughtSignature", "encrypted_content", "encrypted_index",
+    "encrypted_stdout", "type", "id", "call_id",
+}  # fmt: skip
+_DOCUMENTS = (("data", "media_type"), ("data", "mimeType"), ("data", "format"), ("file_data", "filename"))
+"""How wires say a document: the member with its base64 data, and one that stands beside it."""
+_PICTURE = "image_generation_call"
+"""A block whose `result` is a picture in base64."""
 _NOT_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGE_HEAD = 1 << 16
 """Characters of base64 that are enough to find a picture's size, large metadata included."""
@@ -51,6 +58,15 @@ def call_id(id_: str, limit: int) -> str:
         return id_
     tail = "_" + hashlib.sha256(id_.encode("utf-8", "surrogatepass")).hexdigest()[:10]
     return _NOT_AN_ID.sub("_", id_)[: limit - len(tail)] + tail
+
+
+NAME_LIMIT = 64
+"""Characters of a tool's name that every provider takes; letters, digits, `_` and `-` only."""
+
+
+def tool_name(name: str) -> str:
+    """Return a tool's name as every provider takes it; a fit name is returned unchanged."""
+    return call_id(name, NAME_LIMIT)
 
 
 def json_object(text: str) -> bool:
@@ -108,9 +124,11 @@ def opaque_reading(block: Opaque) -> tuple[str, int]:
             pending += cast(list[Any], value)[::-1]
         elif isinstance(value, dict):
             inner = cast(dict[str, Any], value)
-            data = inner.get("data")
-            if isinstance(data, str) and "media_type" in inner:
-                tokens += DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
+            for name, beside in _DOCUMENTS:
+                if isinstance(data := inner.get(name), str) and beside in inner:
+                    tokens += DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
+            if inner.get("type") == _PICTURE and inner.pop("result", None):
+                tokens += IMAGE_TOKENS
             pending += [inner[key] for key in reversed(inner) if key not in _NOT_READ]
     return "\n".join(texts), tokens
 

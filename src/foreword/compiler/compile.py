@@ -68,6 +68,13 @@ class Compiled:
         return [*self.layout.units[: self.frozen], *self.tail]
 
     @cached_property
+    def betas(self) -> tuple[str, ...]:
+        """Names of the beta headers that this request needs, sorted."""
+        asked = self.target.with_budget(self.epoch.budget, self.epoch.body.remaining)
+        needed = {beta for unit in self.units for beta in unit.betas}
+        return tuple(sorted(needed.union(self.target.codec.betas(asked.params))))
+
+    @cached_property
     def breakpoints(self) -> dict[int, str | None]:
         """Cache marks: unit index to TTL (None: the wire's short default)."""
         return place_breakpoints(self)
@@ -182,8 +189,8 @@ def _same(units: Sequence[Unit], digests: Sequence[bytes]) -> bool:
 
 def _render(view: View, target: Target, layout: Layout, stop: int, *, before: int) -> list[Unit]:
     first = not layout.units
-    placed = render_head(view, target) if first else []
+    placed = render_head(target, layout.epoch) if first else []
     placed.extend(render_items(view, target, layout.items, stop, before=before, epoch=layout.epoch))
-    if first:
+    if first and layout.epoch.body.block is None:
         open_with_user(placed, target)
     return to_units(placed, target, layout.last) if placed else []

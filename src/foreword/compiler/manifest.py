@@ -10,11 +10,12 @@ from collections.abc import Sequence
 from typing import Any
 
 from foreword.compiler.compile import Compiled
+from foreword.compiler.render import block_of
 from foreword.core.block import Thinking, plain_text
 from foreword.core.event import Answered, EpochStarted, Rewritten
 from foreword.core.reference import recall
 from foreword.core.request import CATEGORIES
-from foreword.core.view import Interaction, Notice, Turn, View
+from foreword.core.view import Change, Interaction, Notice, Turn, View
 
 _HOW = {
     "externalized": "artifact",
@@ -44,12 +45,15 @@ def manifest(
     step: int,
     previous: Sketch | None,
     violations: Sequence[str],
+    view: View | None = None,
 ) -> dict[str, Any]:
     """Return the manifest of ``compiled`` as JSON values.
 
     ``previous``: the request made before it in this session, None for the first. ``step`` counts from 1.
+    ``view``: a view that has gone on only by the event of this request; reading it saves folding the log again.
     Token figures are the counter's; ``unseen`` is in the model's own tokens.
     """
+    view = view or compiled.view
     units = compiled.units
     kept = _kept(units, previous)
     by_category = dict.fromkeys(CATEGORIES, 0)
@@ -82,11 +86,12 @@ def manifest(
             "available": budget.available,
         },
         "segments": _segments(compiled, kept),
-        "omitted": _omitted(compiled),
-        "rewrites": _rewrites(compiled, previous),
+        "omitted": _omitted(compiled, view),
+        "rewrites": _rewrites(compiled, previous, view),
         "prefix": _prefix(compiled, previous, kept),
         "breakpoints": list(compiled.breakpoints),
-        "pins": _pins(compiled),
+        "pins": _pins(compiled, view),
+        "betas": list(compiled.betas),
         "violations": list(violations),
     }
 
@@ -152,8 +157,7 @@ def _segment(
     }
 
 
-def _omitted(compiled: Compiled) -> list[dict[str, Any]]:
-    view = compiled.view
+def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     fold = view.fold
     opened = fold.opened
     alias = opened.alias if opened is not None else "session"
@@ -165,8 +169,14 @@ def _omitted(compiled: Compiled) -> list[dict[str, Any]]:
         call = recall(compiled.target.reader, read_tool, f"{alias}#{seq}") if readable else None
         omitted.append({"events": [seq], "tokens": tokens, "how": how, "why": why, "recover": call})
 
+    block = block_of(view, epoch)
     for index, item in enumerate(fold.items):
         base = index < epoch.items
+        if block is not None and index < block.covers and item is not block:
+            if not item.kept and not isinstance(item, Change):
+                for seq in item.events:
+                    add(seq, 0, "summary", f"summarised by the provider, event {block.seq}")
+            continue
         if base and fold.revoked.get(item.seq, epoch.seq) < epoch.seq:
             add(item.seq, 0, "dropped", "revoked")
             continue
@@ -190,7 +200,12 @@ def _omitted(compiled: Compiled) -> list[dict[str, Any]]:
                     add(seq, replacement.tokens_removed, _HOW[rewritten.how], rewritten.why)
     for unit in compiled.units:
         if unit.lost and unit.events:
-            add(unit.events[0], 0, "dropped", f"{compiled.target.codec.wire} can't say: {', '.join(unit.lost)}")
+            add(
+                unit.events[0],
+                0,
+                "dropped",
+                f"{compiled.target.codec.wire} can't say: {', '.join(unit.lost)}",
+            )
     for seq in fold.orphans:
         if fold.events[seq].body is not None:
             add(seq, 0, "dropped", "a result without a call")
@@ -204,10 +219,10 @@ def _thinking_sent(view: View, item: Interaction) -> bool:
     return isinstance(body, Answered) and body.request is not None
 
 
-def _rewrites(compiled: Compiled, previous: Sketch | None) -> list[dict[str, Any]]:
+def _rewrites(compiled: Compiled, previous: Sketch | None, view: View) -> list[dict[str, Any]]:
     since = previous.position if previous is not None else 0
     rewrites: list[dict[str, Any]] = []
-    for event in compiled.view.fold.events[since:]:
+    for event in view.fold.events[since : compiled.view.position]:
         body = event.body
         if isinstance(body, Rewritten):
             removed = sum(replacement.tokens_removed for replacement in body.replacements)
@@ -252,14 +267,14 @@ def _prefix(compiled: Compiled, previous: Sketch | None, kept: int) -> dict[str,
     }
 
 
-def _pins(compiled: Compiled) -> list[dict[str, Any]]:
+def _pins(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     """List what stands verbatim: a person's messages and texts set by the API, unless revoked."""
-    fold = compiled.view.fold
+    fold = view.fold
     pins: list[dict[str, Any]] = []
     for index, item in enumerate(fold.items):
         if not item.kept or item.seq in fold.revoked:
             continue
-        text = pin_text(compiled.view, item.seq)
+        text = pin_text(view, item.seq)
         where = "base" if index < compiled.epoch.items else "said"
         pins.append({"event": item.seq, "text_sha256": _sha256(text), "where": where})
     return pins

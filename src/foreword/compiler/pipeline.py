@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.compile import Compiled, SentUnits, compile
+from foreword.compiler.late import can_say, compaction_in, late_change, opening_block
+from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
 from foreword.compiler.passes.reduce import levels, reduce
 from foreword.compiler.passes.repair_pairs import end_with_user, repair_pairs
@@ -42,10 +44,14 @@ def propose(
     """
     fold = view.fold
     budget = budget_of(view, policy, target)
-    drafts = [*repair_pairs(view), *externalize(view, policy, target, budget)]
+    drafts = [
+        *repair_pairs(view),
+        *externalize(view, policy, target, budget),
+        *countdown(view, policy, target),
+    ]
     if drafts:
         return Step(drafts, None)
-    why = _epoch_reason(view, target)
+    why = _epoch_reason(view, policy, target)
     if why is not None:
         return Step([epoch_draft(view, target, policy, why, 0)], None)
     compiled = compile(view, policy, target, previous, sent_units)
@@ -53,6 +59,9 @@ def propose(
         return Step([epoch_draft(view, target, policy, "upgrade", compiled.counted)], None)
     if compiled.unit(compiled.size - 1).role == "assistant":
         return Step([end_with_user(view)], None)
+    change = late_change(view, target, fold.epochs[-1])
+    if change is not None:
+        return Step([Draft(body=change, actor="engine", origin="engine", trust="engine")], None)
     if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
         return Step([], compiled)
     over = compiled.predicted > budget.limit
@@ -69,7 +78,7 @@ def propose(
     return Step([], compiled)
 
 
-def _epoch_reason(view: View, target: Target) -> Why | None:
+def _epoch_reason(view: View, policy: Policy, target: Target) -> Why | None:
     """Say why the base must be rebuilt now; None: it stands."""
     fold = view.fold
     if not fold.epochs:
@@ -79,13 +88,33 @@ def _epoch_reason(view: View, target: Target) -> Why | None:
         return "permission"
     if (epoch.body.wire, epoch.body.model) != (target.codec.wire, target.params.model):
         return "switch"
-    if max(fold.tools[0], fold.instructions[0]) > epoch.seq or epoch.body.head != target.head_digest:
+    if fold.instructions[0] > epoch.seq or target.with_effort(epoch.body.effort).head_digest != epoch.body.head:
         return "manual"
-    return None
+    change = late_change(view, target, epoch)
+    if change is not None and not can_say(view, target, epoch, change):
+        return "manual"
+    if target.effort is None and fold.effort is not None:
+        return "manual"  # no form says that nothing is asked for
+    if fold.budget[0] > epoch.seq and target.counts_down:
+        return "manual"
+    block = opening_block(view, policy, target)
+    return "manual" if block is not None and block.seq > epoch.seq else None
 
 
 def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: int) -> Draft:
-    """Return the event that starts an epoch for ``target``."""
+    """Return the event that starts an epoch for ``target``.
+
+    A compaction block that repeats changes of tools opens it only while these tools are the ones wanted.
+    """
+    fold = view.fold
+    block = opening_block(view, policy, target)
+    found = compaction_in(block, target) if block is not None else None
+    kept = found is not None and found.tools
+    change = late_change(view, target, fold.epochs[-1]) if kept and fold.epochs else None
+    if change is not None and (change.added or change.removed):
+        block, kept = None, False
+    total, spent = fold.budget[1], fold.spent
+    counted = total and spent and target.counts_down
     body = EpochStarted(
         why=why,
         wire=target.codec.wire,
@@ -95,6 +124,10 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
         head=target.head_digest,
         policy=policy.name,
         tokens_before=tokens,
+        effort=target.effort,
+        block=None if block is None else block.seq,
+        tools_kept=kept,
+        remaining=max(0, total - spent) if counted else None,
     )
     return Draft(body=body, actor="engine", origin="engine", trust="engine")
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Literal
+
 from msgspec import Struct
 
 
@@ -35,6 +37,10 @@ class Policy(Struct, frozen=True, kw_only=True):
     """An epoch that frees less than this share isn't worth its cache break, unless nothing else fits."""
     reserve_tool_result: float = 0.06
     """Room kept for the next result, as a share of the window."""
+    layout: Literal["own", "provider"] = "own"
+    """Who says what no longer fits: the summaries made here, or a compaction block that the provider gave."""
+    countdown: float = 0.0
+    """Tell what is left of a task budget each time this part of it was spent, where the provider doesn't; 0: never."""
     uncalibrated_factor: float = 1.6
     """Tokens per counted token assumed until a provider's usage says better; the safe side."""
 

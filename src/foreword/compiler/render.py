@@ -10,13 +10,14 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from foreword.core.block import Message, Text, Thinking, ToolResult, ToolSpec
-from foreword.core.canonical import digest
-from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
+from foreword.compiler.placing import Placed, engine_text, settle
+from foreword.core.block import Block, Message, Opaque, Role, Text, Thinking, ToolResult, ToolSpec
+from foreword.core.canonical import compact, digest
+from foreword.core.event import OWN_ORIGINS, Answered, Noticed, Repaired, RequestSent
 from foreword.core.frame import frame
 from foreword.core.request import Category, Piece, Unit, unit_digest_input
 from foreword.core.target import Target
-from foreword.core.view import Epoch, Interaction, Item, Notice, Turn, View
+from foreword.core.view import Change, Epoch, Interaction, Item, Notice, Turn, View
 from foreword.errors import CompileError
 
 READ_TOOL = ToolSpec(
@@ -40,28 +41,18 @@ READ_TOOL = ToolSpec(
 )
 
 
-class Placed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A piece with its provenance, before it is counted."""
-
-    piece: Piece
-    category: Category
-    events: tuple[int, ...]
-    by: str
-    why: str
-
-
 def read_tool_name(tools: Sequence[ToolSpec]) -> str:
     """Return the read tool's name: ``read``, or ``foreword_read`` when the agent has a tool of that name."""
     return "foreword_read" if any(tool.name == "read" for tool in tools) else "read"
 
 
-def render_head(view: View, target: Target) -> list[Placed]:
-    """Return keys, tools and system blocks in render order, as they stand now in the view."""
-    fold = view.fold
+def render_head(target: Target, epoch: Epoch) -> list[Placed]:
+    """Return keys, tools and system blocks in render order, as they stood when the epoch began."""
     codec = target.codec
-    tools_seq, tools = fold.tools
-    system_seq, blocks = fold.instructions
-    keys = codec.keys(target.params)
+    tools_seq, tools = epoch.tools
+    system_seq, blocks = epoch.instructions
+    asked = target.with_effort(epoch.body.effort).with_budget(epoch.budget, epoch.body.remaining)
+    keys = codec.keys(asked.params)
     placed = [_key(piece) for piece in keys if piece.layer == "tools"]
     for tool in tools:
         why = "stub inferred from recorded calls" if tool.inferred else "declared"
@@ -110,10 +101,18 @@ def render_items(
     fold = view.fold
     shown: set[int] = set()
     items = fold.items
+    block = block_of(view, epoch)
     stripped = False
+    if block is not None and start == 0:
+        yield from _render(view, target, block, before=before, base=True, epoch=epoch)
+        stripped = _strips_thinking(view, block, target, epoch, True)
     for index in range(start, stop):
         item = items[index]
         base = index < epoch.items
+        if start < index == epoch.items:
+            yield from _repeat_kept(view, target, block, before=before, epoch=epoch)
+        if block is not None and (index < block.covers or item is block):
+            continue
         if base:
             stripped = stripped or _strips_thinking(view, item, target, epoch, base)
         elif index == epoch.items and stripped:
@@ -125,18 +124,59 @@ def render_items(
             key = id(found[1])
             if key not in shown:
                 shown.add(key)
-                yield from _engine_text(
+                yield from engine_text(
                     target, found[1].text, "summary", found[1].events, "summarize_stages", found[0].why
                 )
             continue
         placed = list(_render(view, target, item, before=before, base=base, epoch=epoch))
-        if isinstance(item, Turn) and placed:
+        if isinstance(item, Turn) and placed and placed[-1].piece.role == "user":
             stripped = False
         yield from placed
         if not base and _strips_thinking(view, item, target, epoch, base):
             yield from _end_turn(target)
-    if stripped and stop == epoch.items:
-        yield from _end_turn(target)
+    if start < stop == epoch.items:
+        yield from _repeat_kept(view, target, block, before=before, epoch=epoch)
+        if stripped:
+            yield from _end_turn(target)
+
+
+def block_of(view: View, epoch: Epoch) -> Interaction | None:
+    """Return the response whose compaction block opens the base; None: the base is made from the record."""
+    item = view.fold.item(epoch.body.block) if epoch.body.block is not None else None
+    return item if isinstance(item, Interaction) else None
+
+
+def _repeat_kept(
+    view: View, target: Target, block: Interaction | None, *, before: int, epoch: Epoch
+) -> Iterator[Placed]:
+    """Say again, word for word, what must stay verbatim of all that a compaction block stands for.
+
+    What the block's own response repeats already (a provider may give the user's turns back) is left out.
+    """
+    if block is None:
+        return
+    fold = view.fold
+    kept = [
+        item
+        for item in fold.items[: block.covers]
+        if item.kept and fold.revoked.get(item.seq, epoch.seq) >= epoch.seq and not repeats(block, item)
+    ]
+    if not kept:
+        return
+    text = frame("note", "Said before the record above was summarised; word for word:")
+    yield from engine_text(target, text, "notice", (), "base", "a summary does not keep words")
+    for item in kept:
+        yield from _render(view, target, item, before=before, base=True, epoch=epoch)
+
+
+def repeats(block: Interaction, item: Item) -> bool:
+    """Whether a response with a compaction block gives all that a turn says back, word for word."""
+    given = b"\n".join(part.raw.encode() for part in block.message.blocks if isinstance(part, Opaque))
+    if not isinstance(item, Turn):
+        return False
+    texts = [block.text for block in item.message.blocks if isinstance(block, Text) and block.text.strip()]
+    whole = len(texts) == len(item.message.blocks)
+    return whole and all(compact(text) in given for text in texts)
 
 
 def _strips_thinking(view: View, item: Item, target: Target, epoch: Epoch, base: bool) -> bool:
@@ -155,7 +195,7 @@ def _end_turn(target: Target) -> Iterator[Placed]:
     text = frame(
         "note", "The record above was rebuilt to fit; the reasoning of its steps is not repeated. Go on."
     )
-    yield from _engine_text(
+    yield from engine_text(
         target, text, "notice", (), "base", "bound reasoning can't stand under a new prefix"
     )
 
@@ -165,7 +205,7 @@ def open_with_user(placed: list[Placed], target: Target) -> None:
     first = next((n for n, item in enumerate(placed) if item.piece.section == "message"), None)
     if first is not None and placed[first].piece.role == "assistant":
         text = frame("note", "The record begins with the assistant's words.")
-        placed[first:first] = _engine_text(
+        placed[first:first] = engine_text(
             target, text, "envelope", (), "repair_pairs", "the user comes first"
         )
 
@@ -176,28 +216,59 @@ def _render(
     category: Category = "history" if base else "recent"
     match item:
         case Turn():
-            yield from _render_turn(target, item, category, base)
+            yield from _render_turn(view, target, item, category, base)
+        case Change():
+            if not base:
+                yield from _render_change(target, item)
         case Notice():
             kind = "pin" if item.kept else "notice"
             text = frame(kind, item.text, topic=item.topic, event=item.seq)
             name: Category = "pins" if item.kept else "notice"
-            yield from _engine_text(target, text, name, item.events, "journal", item.topic)
+            role = target.spec.notice_channel if _is_operators(view, item) else "user"
+            yield from _spoken(target, text, name, item.events, item.topic, role)
         case Interaction():
             yield from _render_interaction(
                 view, target, item, category, before=before, base=base, epoch=epoch
             )
 
 
-def _engine_text(
-    target: Target, text: str, category: Category, events: tuple[int, ...], by: str, why: str
+def _is_operators(view: View, item: Notice) -> bool:
+    """Whether a notice may be said as the operator's: neither it nor what it tells came from anyone else.
+
+    The word that only lets a request end with the user's turn is the user's.
+    """
+    events = view.fold.events
+    body = events[item.seq].body
+    told = body.about if isinstance(body, Noticed) else ()
+    trusted = all(events[seq].trust in ("operator", "engine") for seq in (item.seq, *told))
+    return trusted and not isinstance(body, Repaired)
+
+
+def _spoken(
+    target: Target, text: str, category: Category, events: tuple[int, ...], why: str, role: Role
 ) -> Iterator[Placed]:
-    message = Message(role="user", blocks=(Text(text=text),))
-    for piece in target.codec.message(message, thinking=False, params=target.params):
-        named = msgspec.structs.replace(piece, kind=category)
-        yield Placed(piece=named, category=category, events=events, by=by, why=why)
+    """Yield a notice for the channel of ``role``, with its form for the user's where it may have to go there."""
+    mine = list(engine_text(target, text, category, events, "journal", why))
+    if role == "user":
+        yield from mine
+        return
+    for item, instead in zip(
+        engine_text(target, text, category, events, "journal", why, role=role), mine, strict=True
+    ):
+        yield msgspec.structs.replace(item, instead=instead.piece)
 
 
-def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> Iterator[Placed]:
+def _render_change(target: Target, item: Change) -> Iterator[Placed]:
+    body = item.body
+    codec = target.codec
+    why = "changed after it was sent"
+    for piece in codec.late_effort(body.effort) if body.effort is not None else ():
+        yield Placed(piece=piece, category="envelope", events=item.events, by="journal", why=why, alone=True)
+    for piece in codec.late_tools(body.added, body.removed):
+        yield Placed(piece=piece, category="tools", events=item.events, by="journal", why=why)
+
+
+def _render_turn(view: View, target: Target, item: Turn, category: Category, base: bool) -> Iterator[Placed]:
     message = item.message
     by = "journal"
     why = "a person's words" if item.person else "said to the model"
@@ -205,6 +276,9 @@ def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> 
         text = frame(
             "notice", "\n".join(b.text for b in message.blocks if isinstance(b, Text)), role=message.role
         )
+        if target.spec.notice_channel == "system" and _trusted(view, item) and text:
+            yield from _spoken(target, text, "notice", item.events, f"a {message.role} message", "system")
+            return
         message = Message(role="user", blocks=(Text(text=text),))
         why = f"a {item.message.role} message, framed: this wire takes none just anywhere"
     if base:
@@ -213,6 +287,10 @@ def _render_turn(target: Target, item: Turn, category: Category, base: bool) -> 
             category = "pins"
     for piece in target.codec.message(message, thinking=False, params=target.params):
         yield Placed(piece=piece, category=category, events=item.events, by=by, why=why)
+
+
+def _trusted(view: View, item: Turn) -> bool:
+    return view.fold.events[item.seq].trust in ("operator", "engine")
 
 
 def _render_interaction(
@@ -227,9 +305,13 @@ def _render_interaction(
 ) -> Iterator[Placed]:
     by = "base" if base else "journal"
     thinking = _own(view, item, target, epoch, base)
-    pieces = target.codec.message(item.message, thinking=thinking, params=target.params)
+    opens = base and item.seq == epoch.body.block
+    pieces = target.codec.message(
+        _sendable(item.message, target, opens=opens), thinking=thinking, params=target.params
+    )
+    why = "the provider's summary of what came before" if opens else "the model's words"
     for piece in pieces:
-        yield Placed(piece=piece, category=category, events=(item.seq,), by=by, why="the model's words")
+        yield Placed(piece=piece, category=category, events=(item.seq,), by=by, why=why)
     if not item.calls:
         return
     results: list[ToolResult] = []
@@ -261,6 +343,21 @@ def _render_interaction(
         )
 
 
+def _sendable(message: Message, target: Target, *, opens: bool) -> Message:
+    """Leave out compaction blocks that may not stand here: one that must be first, one that failed, a foreign one."""
+    if not any(isinstance(block, Opaque) for block in message.blocks):
+        return message
+
+    blocks: list[Block] = []
+    for block in message.blocks:
+        found = target.codec.compaction(block) if isinstance(block, Opaque) else None
+        if found is None or found.place == "anywhere" or (found.place == "first" and opens):
+            if found is not None and opens and not found.whole:
+                blocks.clear()
+            blocks.append(block)
+    return msgspec.structs.replace(message, blocks=tuple(blocks))
+
+
 def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:
     """Whether the reasoning of this message may be sent: it was returned to us, by this model, on this wire,
 
@@ -277,11 +374,26 @@ def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool
     ):
         return False
     request = body.request
-    return not target.spec.binds_thinking or (not base and request > epoch.seq)
+    if not target.spec.binds_thinking:
+        return True
+    if base:
+        return item.seq == epoch.body.block and _head_stood(view, request, epoch)
+    return request > epoch.seq
+
+
+def _head_stood(view: View, request: int, epoch: Epoch) -> bool:
+    """Whether the base has the head of the request: what was answered behind a compaction block is bound to these."""
+    asked = next(each for each in reversed(view.fold.epochs) if each.seq < request)
+    return (asked.body.head, asked.tools, asked.instructions) == (
+        epoch.body.head,
+        epoch.tools,
+        epoch.instructions,
+    )
 
 
 def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) -> list[Unit]:
-    """Count and digest pieces, in one batch. ``previous`` is the unit before them (None: there is none)."""
+    """Place, count and digest pieces, in one batch. ``previous`` is the unit before them (None: there is none)."""
+    placed = settle(placed, target, previous)
     counts = target.counter.count_many([p.piece.text for p in placed])
     units: list[Unit] = []
     role = previous.role if previous is not None and previous.section == "message" else ""
@@ -315,6 +427,7 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
                 by=item.by,
                 why=item.why,
                 lost=piece.lost,
+                betas=piece.betas,
             )
         )
     return units

@@ -55,6 +55,15 @@ class Peak(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True
     off_peak: Rates
 
 
+class Earlier(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Hold the prices of a time that is over: they held on every day (UTC, YYYY-MM-DD) before `until`."""
+
+    until: str
+    price: Rates
+    tiers: tuple[Tier, ...] = ()
+    peak: Peak | None = None
+
+
 class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Hold what is known of one model. None always means unknown, never no and never 0.
 
@@ -80,6 +89,8 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Present where `price` is a peak price."""
     multipliers: Mapping[str, str] = {}
     """Factors on the whole bill, by what is asked for: batch, fast, us."""
+    earlier: tuple[Earlier, ...] = ()
+    """Prices before the last changes, rising by `until`; the newest change is in `price`."""
 
     min_cacheable_tokens: int | None = None
     max_marks: int | None = None
@@ -111,6 +122,13 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether the provider writes compaction blocks for this model."""
     late_tools: str | None = None
     """The block (Anthropic) or input item (OpenAI Responses) that adds a tool after what was sent."""
+    late_removal: str | None = None
+    """The block that takes a tool away after what was sent."""
+    late_effort: str | None = None
+    """The member of a system message (Anthropic) or the input item (OpenAI Responses) that changes the effort
+    after what was sent."""
+    task_budget: bool | None = None
+    """Whether the provider shows the model what is left of a task budget."""
     token_factor_start: float = 1.2
     """Tokens of this model per o200k token, before anything was learned from usage."""
 
@@ -122,6 +140,15 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """What confirmed the row; empty: nothing did."""
     derived: tuple[str, ...] = ()
     """Fields that were worked out, not read."""
+
+    def priced_on(self, day: str) -> "ModelSpec":
+        """Return the row with the prices that held on a day (UTC, YYYY-MM-DD)."""
+        for past in self.earlier:
+            if day < past.until:
+                return msgspec.structs.replace(
+                    self, price=past.price, tiers=past.tiers, peak=past.peak, earlier=()
+                )
+        return self
 
     def largest_input(self, reserve_output: int) -> int:
         """Return the largest prompt that still leaves `reserve_output` tokens; 0 when nothing is left."""
@@ -265,9 +292,15 @@ def _parse(text: str, where: str) -> dict[str, Any]:
 def _check(spec: ModelSpec, where: str) -> None:
     if spec.window <= 0:
         raise CatalogError(f"{where}: window is {spec.window}, must be positive")
-    if [tier.above for tier in spec.tiers] != sorted(tier.above for tier in spec.tiers):
-        raise CatalogError(f"{where}: tiers must rise by `above`")
-    rates = [spec.price, *(tier.price for tier in spec.tiers), spec.peak and spec.peak.off_peak]
+    days = [past.until for past in spec.earlier]
+    if days != sorted(days) or any(len(day) != 10 for day in days):
+        raise CatalogError(f"{where}: earlier prices must rise by `until`, a day such as 2026-10-07")
+    rates: list[Rates | None] = []
+    for priced in (spec, *spec.earlier):
+        if [tier.above for tier in priced.tiers] != sorted(tier.above for tier in priced.tiers):
+            raise CatalogError(f"{where}: tiers must rise by `above`")
+        tiers = (tier.price for tier in priced.tiers)
+        rates += [priced.price, *tiers, priced.peak and priced.peak.off_peak]
     figures = [figure for rate in rates if rate is not None for figure in msgspec.structs.astuple(rate)]
     for figure in [*figures, *spec.multipliers.values()]:
         if figure is not None and not _is_decimal(figure):

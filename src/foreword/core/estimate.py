@@ -45,7 +45,7 @@ _LEADS: Final = (
     (_SYMBOL, 647),  # arrows, box drawing, dashes
     (6, 617),  # kana, CJK punctuation
     (7, 700),  # CJK
-    (8, 542),  # Hangul
+    (8, 600),  # Hangul; fitted 542: older vocabularies take more, and a low count overflows a window
     (9, 600),  # full-width forms
     (10, 2353),  # emoji and other planes
 )

@@ -86,7 +86,11 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     """A model's response.
 
     ``request`` is the seq of the ``RequestSent`` it answers; None: the request was not ours (imported).
-    ``usage`` None: not reported. ``partial``: the stream was cut.
+    ``usage`` None: not reported. ``partial``: the stream was cut. ``edits``: what the provider says it did to the
+    context before the model read it, in the wire's members; its usage is then not that of what was sent.
+    ``first_token_ms``: from the start of the last of ``attempts`` to the first token, ``total_ms``: to the end;
+    None: not measured. ``terms``: what multiplies the bill, by the catalog's names (batch, fast, us).
+    ``compactions``: tokens that the provider spent on summaries of its own in this call, billed beside ``usage``.
     """
 
     message: Message
@@ -97,6 +101,34 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     recorded_cost_usd: str | None = None
     request: int | None = None
     partial: bool = False
+    edits: dict[str, Any] | None = None
+    first_token_ms: int | None = None
+    total_ms: int | None = None
+    attempts: int = 1
+    terms: tuple[str, ...] = ()
+    compactions: tuple[Usage, ...] = ()
+
+
+class Called(Struct, frozen=True, kw_only=True, tag="called", omit_defaults=True):
+    """A model call whose answer is no part of the history: it came to nothing, or it served the engine.
+
+    ``status``: ``failed``, ``cancelled`` by the caller, ``raced`` (another answer was taken) or ``ok``. ``usage``
+    None: unknown, which is not 0. ``request``: seq of its ``RequestSent``; None: it had none. ``why``: the name of
+    the error; no text of the provider. The rest as in ``Answered``.
+    """
+
+    kind: Literal["call", "compaction", "sub_context", "embedding"] = "call"
+    status: Literal["ok", "failed", "cancelled", "raced"] = "failed"
+    model: str | None = None
+    response_id: str | None = None
+    usage: Usage | None = None
+    recorded_cost_usd: str | None = None
+    request: int | None = None
+    why: str = ""
+    first_token_ms: int | None = None
+    total_ms: int | None = None
+    attempts: int = 1
+    terms: tuple[str, ...] = ()
 
 
 class ToolReturned(Struct, frozen=True, kw_only=True, tag="tool_returned", omit_defaults=True):
@@ -149,6 +181,24 @@ class Noticed(Struct, frozen=True, kw_only=True, tag="noticed", omit_defaults=Tr
     about: tuple[int, ...] = ()
 
 
+class Changed(Struct, frozen=True, kw_only=True, tag="changed", omit_defaults=True):
+    """What a request asks for changed after it was sent, and the history says so in the wire's own form.
+
+    ``added``: tools; ``removed``: names of tools; ``effort``: None when it stays. It holds until the next epoch,
+    whose base says it.
+    """
+
+    added: tuple[ToolSpec, ...] = ()
+    removed: tuple[str, ...] = ()
+    effort: str | None = None
+
+
+class TaskBudgetSet(Struct, frozen=True, kw_only=True, tag="task_budget_set", omit_defaults=True):
+    """The model may spend ``total`` tokens of output from here on, which it is told; 0: no budget any more."""
+
+    total: int
+
+
 class Pinned(Struct, frozen=True, kw_only=True, tag="pinned", omit_defaults=True):
     """A standing text set by the API; it is said at once as a notice and stands in every later base."""
 
@@ -165,7 +215,10 @@ class Revoked(Struct, frozen=True, kw_only=True, tag="revoked", omit_defaults=Tr
 class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_defaults=True):
     """The base is rebuilt here. ``reader`` is the reader named in it; sizes are by the counter.
 
-    ``head``: digest of wire, request keys and reader; another one asks for another epoch.
+    ``head``: digest of wire, request keys and reader; another one asks for another epoch. ``effort``: as the keys
+    say it. ``block``: seq of the response whose compaction block opens the base, in place of all it stands for;
+    ``tools_kept``: that block repeats the changes of tools, so the base offers the same tools as the one before.
+    ``remaining``: what was left of the task budget, None: all of it, or there is none.
     """
 
     why: Why
@@ -176,6 +229,10 @@ class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_
     head: str = ""
     policy: str = ""
     tokens_before: int = 0
+    effort: str | None = None
+    block: int | None = None
+    tools_kept: bool = False
+    remaining: int | None = None
 
 
 class RequestSent(Struct, frozen=True, kw_only=True, tag="request_sent", omit_defaults=True):
@@ -225,10 +282,13 @@ Body = (
     | UnseenPrefix
     | Said
     | Answered
+    | Called
     | ToolReturned
     | Rewritten
     | Repaired
     | Noticed
+    | Changed
+    | TaskBudgetSet
     | Pinned
     | Revoked
     | EpochStarted
@@ -280,7 +340,10 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
     body: Body | None
 
 
-_encoder = msgspec.json.Encoder(order="deterministic")
+_encoder = msgspec.json.Encoder()
+"""Members stand in the order of their definition, those of plain dictionaries as they were given: a tool's schema
+must come back from the log with its keys in the order that was sent."""
+
 _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
 
 
@@ -290,7 +353,7 @@ def kind_of(body: Body) -> str:
 
 
 def encode_body(body: Body) -> bytes:
-    """Return the payload: deterministic JSON with its tag inside."""
+    """Return the payload: JSON with the tag inside."""
     return _encoder.encode(body)
 
 

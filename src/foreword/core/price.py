@@ -5,6 +5,7 @@ A price of 1 USD per million tokens is 1,000,000 picodollars per token, so every
 """
 
 from collections.abc import Iterable
+from datetime import UTC, datetime
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
@@ -17,6 +18,8 @@ from foreword.core.usage import Usage
 
 PICODOLLARS = 10**12
 """Picodollars in one US dollar."""
+
+_FIRST_DAY, _LAST_DAY = 0, 253_402_300_799  # 1970-01-01 and 9999-12-31, which Python's calendar holds
 
 
 class Cost(msgspec.Struct, frozen=True, kw_only=True):
@@ -76,6 +79,34 @@ def cost(usage: Usage, spec: ModelSpec, *, peak: bool | None = None, multipliers
     return Cost(picodollars=None if unknown else _whole(total), unknown=tuple(unknown))
 
 
+def cost_at(usage: Usage, spec: ModelSpec, at: int | None, multipliers: Iterable[str] = ()) -> Cost:
+    """Price one call by the prices of its time: those of its day, peak or off-peak.
+
+    `at`: seconds since 1970 UTC; None: unknown, and so is the cost where the time matters (`price.date`, `peak`).
+    """
+    if at is None:
+        bill = cost(usage, spec, multipliers=multipliers)
+        return bill + Cost(picodollars=None, unknown=("price.date",)) if spec.earlier else bill
+    spec = spec.priced_on(day_of(at))
+    return cost(usage, spec, peak=is_peak(spec, at), multipliers=multipliers)
+
+
+def tier_of(usage: Usage, spec: ModelSpec) -> int | None:
+    """Return the long-context tier that a call is billed at, by its `above`; 0: the base price; None: unknown."""
+    if not spec.tiers:
+        return 0
+    size = usage.total_input
+    if size is None:
+        return None
+    return next((tier.above for tier in reversed(spec.tiers) if size > tier.above), 0)
+
+
+def day_of(unix_seconds: int) -> str:
+    """Return the day (UTC, YYYY-MM-DD) of a moment; what no calendar holds is its nearest day."""
+    inside = max(_FIRST_DAY, min(unix_seconds, _LAST_DAY))
+    return datetime.fromtimestamp(inside, UTC).date().isoformat()
+
+
 def is_peak(spec: ModelSpec, unix_seconds: int) -> bool | None:
     """Say whether a moment lies in the model's peak hours; None for a model without peak hours.
 
@@ -99,6 +130,20 @@ def picodollars(text: str) -> int:
     if value.denominator != 1:
         raise ValueError(f"{text!r} US dollars is not a whole number of picodollars")
     return int(value)
+
+
+def recorded(text: str) -> int | None:
+    """Read a cost that another program wrote down, to the nearest picodollar; None: it is no sum of money.
+
+    Programs that add floats write more digits than they mean, so finer parts than a picodollar are rounded.
+    """
+    try:
+        value = Decimal(text)
+    except ArithmeticError:
+        return None
+    if not value.is_finite() or (value and not -40 < value.adjusted() < 15) or len(text) > 100:
+        return None
+    return floor(Fraction(value) * PICODOLLARS + Fraction(1, 2))
 
 
 def usd(amount: int) -> str:

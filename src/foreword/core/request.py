@@ -12,7 +12,7 @@ from typing import Any, Literal, Protocol
 
 from msgspec import Struct
 
-from foreword.core.block import Message, Text, ToolResult, ToolSpec
+from foreword.core.block import Message, Opaque, Text, ToolResult, ToolSpec
 
 Layer = Literal["tools", "system", "messages"]
 Section = Literal["key", "tool", "system", "message"]
@@ -26,12 +26,27 @@ CATEGORIES: tuple[str, ...] = (
 )  # fmt: skip
 
 
+Place = Literal["first", "anywhere", "nowhere"]
+
+
+class Compaction(Struct, frozen=True, kw_only=True):
+    """A provider's compaction block. ``place``: where it may stand; "nowhere": it failed and stands for nothing.
+
+    ``tools``: it repeats the changes of tools in what it stands for. ``whole``: what stands before it in its own
+    response is a part of it; else it stands for that, too.
+    """
+
+    place: Place
+    tools: bool = False
+    whole: bool = False
+
+
 class Piece(Struct, frozen=True, kw_only=True, gc=False):
     """What a codec makes of a value: bytes of one unit, and what is countable in it.
 
     ``role``: role of the wire message it stands in ("" outside messages). ``text``: all text a tokenizer would
     see; ``media_tokens``: what images and documents add; ``source``: index into the values that were given.
-    ``lost``: what the wire can't say, in words (empty: nothing).
+    ``lost``: what the wire can't say, in words (empty: nothing). ``betas``: names of beta headers that it needs.
     """
 
     section: Section
@@ -44,13 +59,15 @@ class Piece(Struct, frozen=True, kw_only=True, gc=False):
     markable: bool = True
     source: int = 0
     lost: tuple[str, ...] = ()
+    betas: tuple[str, ...] = ()
 
 
 class Unit(Struct, frozen=True, kw_only=True, gc=False):
     """A piece placed in a request, with its provenance.
 
     ``digest`` covers layer, role and bytes. ``events``: seqs it came from. ``tokens``: by the counter, message
-    overhead included. ``by`` and ``why``: the pass that put it there and its reason.
+    overhead included. ``by`` and ``why``: the pass that put it there and its reason. ``lost``: what the wire can't
+    say of it, in words. ``betas``: names of beta headers that it needs.
     """
 
     section: Section
@@ -66,6 +83,8 @@ class Unit(Struct, frozen=True, kw_only=True, gc=False):
     events: tuple[int, ...]
     by: str
     why: str
+    lost: tuple[str, ...] = ()
+    betas: tuple[str, ...] = ()
 
 
 class Params(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -87,6 +106,11 @@ class Codec(Protocol):
     The body is written in render order, so that joining is one pass: keys, tools, keys, system, keys, messages,
     then members that no cache looks at. ``between`` gives the bytes before a unit, ``close`` those after the
     last; ``mark`` puts a cache mark on a unit's bytes (a wire without marks returns them unchanged).
+
+    ``thinking``: this message's reasoning was given by the model that is asked, so it may be sent back.
+    ``params``: those of the request, since a wire may want something in its place only while the model thinks;
+    None: the provider's defaults. ``asked``: the message whose calls the results answer, for wires on which a
+    result names its function or its kind; None: unknown.
     """
 
     wire: str
@@ -99,12 +123,34 @@ class Codec(Protocol):
     """Tokens a message costs beyond its text, by the provider's public rule."""
     tools_tokens: int
     """Tokens that a request with tools costs beyond their definitions."""
+    late: frozenset[str]
+    """The forms, by the names that the catalog uses, in which a history can say that what is asked for changed."""
+    effort: tuple[str, ...]
+    """Path in ``Params.keys`` of the effort; (): the wire has none."""
+    task_budget: tuple[str, ...]
+    """Path in ``Params.keys`` of the task budget; (): the wire has none."""
 
     def keys(self, params: Params) -> list[Piece]: ...
     def tool(self, tool: ToolSpec) -> Piece: ...
     def system(self, block: Text) -> Piece: ...
-    def message(self, message: Message, *, thinking: bool) -> list[Piece]: ...
-    def results(self, results: Sequence[ToolResult]) -> list[Piece]: ...
+    def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]: ...
+    def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]: ...
+    def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
+        """Say that tools are offered, or no more, from here on; [] when the wire can't say it so."""
+        ...
+
+    def late_effort(self, effort: str) -> list[Piece]:
+        """Say that this effort is asked for from here on; [] when the wire can't say it so."""
+        ...
+
+    def compaction(self, block: Opaque) -> Compaction | None:
+        """Say where a compaction block may stand; None: it is none."""
+        ...
+
+    def betas(self, params: Params) -> tuple[str, ...]:
+        """Return the names of beta headers that the parameters need."""
+        ...
+
     def between(self, before: Unit | None, unit: Unit) -> bytes: ...
     def close(self, last: Unit | None, params: Params) -> bytes: ...
     def mark(self, data: bytes, ttl: str | None) -> bytes: ...

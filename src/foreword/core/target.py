@@ -2,12 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any, cast
+
+import msgspec
 from msgspec import Struct
 
 from foreword.core.canonical import compact, digest
 from foreword.core.catalog import ModelSpec
 from foreword.core.request import Codec, Params
 from foreword.core.tokens import Counter
+
+
+def key_at(keys: Mapping[str, Any], path: tuple[str, ...]) -> Any:
+    """Return the member at a path; None: there is none."""
+    value: Any = keys if path else None
+    for name in path:
+        value = cast("Mapping[str, Any]", value).get(name) if isinstance(value, Mapping) else None
+    return value
+
+
+def with_key(keys: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict[str, Any]:
+    """Return the members with the one at ``path`` set; None takes it out, and what it leaves empty with it."""
+    name, *rest = path
+    if rest:
+        inner: Any = keys.get(name)
+        value = with_key(inner if isinstance(inner, Mapping) else {}, tuple(rest), value) or None
+    if value is None:
+        return {key: member for key, member in keys.items() if key != name}
+    return {**keys, name: value}
 
 
 class Target(Struct, frozen=True, kw_only=True):
@@ -33,8 +56,47 @@ class Target(Struct, frozen=True, kw_only=True):
 
     @property
     def head_digest(self) -> str:
-        """Digest of what stands before tools and messages beside the record: keys, wire, reader."""
-        return digest(compact([self.codec.wire, self.params.keys, self.reader])).hex()
+        """Digest of what stands before tools and messages beside the record: keys, wire, reader.
+
+        Members that no cache looks at don't count.
+        """
+        layered = {piece.kind for piece in self.codec.keys(self.params)}
+        keys = {name: value for name, value in self.params.keys.items() if name in layered}
+        return digest(compact([self.codec.wire, keys, self.reader])).hex()
+
+    @property
+    def effort(self) -> str | None:
+        """The effort that the parameters ask for; None: none, or the wire has no such key."""
+        value = key_at(self.params.keys, self.codec.effort)
+        return value if isinstance(value, str) else None
+
+    def says(self, form: str | None) -> bool:
+        """Whether the wire has a form that the catalog names for the model."""
+        return form is not None and form in self.codec.late
+
+    def with_effort(self, effort: str | None) -> Target:
+        """Return the target that asks for this effort; None: for none."""
+        return self._with(self.codec.effort, effort)
+
+    def with_budget(self, total: int, remaining: int | None) -> Target:
+        """Return the target that states a task budget, where the model and the wire know one; 0: none."""
+        if not total or not self.counts_down:
+            return self
+        value = {"type": "tokens", "total": total}
+        return self._with(
+            self.codec.task_budget, value if remaining is None else value | {"remaining": remaining}
+        )
+
+    @property
+    def counts_down(self) -> bool:
+        """Whether the provider itself shows the model what is left of a task budget."""
+        return bool(self.spec.task_budget and self.codec.task_budget)
+
+    def _with(self, path: tuple[str, ...], value: Any) -> Target:
+        if not path or key_at(self.params.keys, path) == value:
+            return self
+        keys = with_key(self.params.keys, path, value)
+        return msgspec.structs.replace(self, params=msgspec.structs.replace(self.params, keys=keys))
 
     def same_bytes(self, other: Target) -> bool:
         """Whether units made for ``other`` are units for this target too."""

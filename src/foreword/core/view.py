@@ -12,9 +12,10 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from foreword.core.block import Message, Text, ToolCall, ToolResult, ToolSpec
+from foreword.core.block import Message, Opaque, Text, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import (
     Answered,
+    Changed,
     EpochStarted,
     Erased,
     Event,
@@ -28,6 +29,7 @@ from foreword.core.event import (
     Rewritten,
     Said,
     SessionOpened,
+    TaskBudgetSet,
     ToolReturned,
     ToolsSet,
     UnseenPrefix,
@@ -55,10 +57,11 @@ class Interaction:
 
     ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open. ``unknown``: positions
     whose outcome nothing tells: a repair closed them, or their result was erased. ``message`` and ``calls`` have
-    unique call ids; ``recorded`` is the message as it came.
+    unique call ids; ``recorded`` is the message as it came. ``covers``: how many items a compaction block in it
+    stands for; -1: it has none.
     """
 
-    __slots__ = ("calls", "message", "recorded", "result_seqs", "results", "seq", "unknown")
+    __slots__ = ("calls", "covers", "message", "recorded", "result_seqs", "results", "seq", "unknown")
     person = False
     kept = False
 
@@ -70,6 +73,7 @@ class Interaction:
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.result_seqs: list[int | None] = [None] * len(calls)
         self.unknown: set[int] = set()
+        self.covers = -1
 
     @property
     def closed(self) -> bool:
@@ -97,7 +101,28 @@ class Notice:
         return (self.seq,)
 
 
-Item = Turn | Interaction | Notice
+class Change:
+    """A change of what is asked for, at event ``seq``: said in the journal, a part of the next base."""
+
+    __slots__ = ("body", "seq")
+    person = False
+    kept = False
+
+    def __init__(self, seq: int, body: Changed) -> None:
+        self.seq = seq
+        self.body = body
+
+    @property
+    def events(self) -> tuple[int, ...]:
+        return (self.seq,)
+
+
+Item = Turn | Interaction | Notice | Change
+
+COMPACTION = "compaction"
+"""What every wire that has such a block calls it."""
+TASK_BUDGET = "task budget"
+"""Topic of the notices that count a task budget down."""
 
 
 class Mark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -114,10 +139,16 @@ class Sent(Mark, frozen=True, kw_only=True):
 
 
 class Epoch(Mark, frozen=True, kw_only=True):
-    """An epoch's start; ``number`` counts from 1."""
+    """An epoch's start; ``number`` counts from 1. ``tools`` and ``instructions``: those of its base, with the seq
+
+    of the event that set them. ``budget``: the task budget that stands, 0: none.
+    """
 
     body: EpochStarted
     number: int
+    tools: tuple[int, tuple[ToolSpec, ...]]
+    instructions: tuple[int, tuple[Text, ...]]
+    budget: int
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -136,8 +167,14 @@ class Fold:
         self.opened: SessionOpened | None = None
         self.instructions: tuple[int, tuple[Text, ...]] = (-1, ())
         self.tools: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
+        self.offered: tuple[ToolSpec, ...] = ()
+        self.effort: str | None = None
+        self.budget: tuple[int, int] = (-1, 0)
+        self.spent = 0
+        self.told = -1
         self.unseen = 0
         self.items: list[Item] = []
+        self.compactions: list[Interaction] = []
         self.replacements: dict[int, list[tuple[int, Rewritten, Replacement]]] = {}
         self.repairs: list[tuple[int, Repaired]] = []
         self.rewrites: list[tuple[int, Rewritten]] = []
@@ -201,13 +238,24 @@ class Fold:
                     for seq in replacement.events:
                         self.replacements.setdefault(seq, []).append((event.seq, body, replacement))
             case EpochStarted():
-                number = len(self.epochs) + 1
-                self.epochs.append(Epoch(seq=event.seq, items=len(self.items), body=body, number=number))
+                self._begin(event.seq, body)
             case Repaired():
                 self._repair(event.seq, body)
             case Noticed():
                 self.mended.update(body.about)
+                if body.topic == TASK_BUDGET:
+                    self.told = self.spent
                 self._add(Notice(event.seq, body.topic, body.text, kept=False))
+            case Changed():
+                self.offered = (
+                    *(tool for tool in self.offered if tool.name not in body.removed),
+                    *body.added,
+                )
+                self.effort = body.effort or self.effort
+                self._add(Change(event.seq, body))
+            case TaskBudgetSet():
+                self.budget = (event.seq, body.total)
+                self.spent, self.told = 0, -1
             case Pinned():
                 self._add(Notice(event.seq, "pin", body.text, kept=True))
             case Revoked():
@@ -227,6 +275,23 @@ class Fold:
             case _:
                 pass
 
+    def _begin(self, seq: int, body: EpochStarted) -> None:
+        kept = body.tools_kept and self.epochs
+        tools = self.epochs[-1].tools if kept else self.tools
+        if not kept:
+            self.offered = self.tools[1]
+        self.effort = body.effort
+        epoch = Epoch(
+            seq=seq,
+            items=len(self.items),
+            body=body,
+            number=len(self.epochs) + 1,
+            tools=tools,
+            instructions=self.instructions,
+            budget=self.budget[1],
+        )
+        self.epochs.append(epoch)
+
     def _add(self, item: Item) -> None:
         self._by_seq[item.seq] = item
         self.items.append(item)
@@ -243,16 +308,28 @@ class Fold:
         message = msgspec.structs.replace(body.message, blocks=tuple(blocks))
         interaction = Interaction(seq, body.message, message)
         self._by_seq[seq] = interaction
-        self.items.insert(self._place_of(body), interaction)
+        place = self._place_of(body)
+        self.items.insert(place, interaction)
+        if any(isinstance(block, Opaque) and block.form == COMPACTION for block in blocks):
+            self._compacted(interaction, body, place)
+        if body.usage is not None:
+            self.spent += body.usage.output or 0
         if calls:
             self._open_by_event[seq] = interaction
             for position, call in enumerate(calls):
                 self._open.setdefault(call.id, []).append((interaction, position))
         sent = self._sent_by_seq.get(body.request) if body.request is not None else None
-        if body.request is not None and sent is not None and body.usage is not None:
+        as_sent = interaction.covers < 0 and not body.edits
+        if body.request is not None and sent is not None and body.usage is not None and as_sent:
             actual = body.usage.total_input
             if actual:
                 self.reports.append(Reported(sent=body.request, estimated=sent.tokens, actual=actual))
+
+    def _compacted(self, interaction: Interaction, body: Answered, place: int) -> None:
+        """A block stands for what its request showed, however much came before its answer."""
+        sent = next((sent for sent in reversed(self.sent) if sent.seq == body.request), None)
+        interaction.covers = place if sent is None else sent.items
+        self.compactions.append(interaction)
 
     def _place_of(self, body: Answered) -> int:
         """An answer stands right behind what its request showed; what was said meanwhile comes after it."""

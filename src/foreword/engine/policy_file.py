@@ -49,6 +49,8 @@ def load_policy(name: str) -> Policy:
             raise BadPolicy(name, f"{field} is {value}; it must be 0 or more")
         if field.endswith("share") and isinstance(value, float) and value > 1:
             raise BadPolicy(name, f"{field} is {value}; a share lies between 0 and 1")
+    if not policy.uncalibrated_factor:
+        raise BadPolicy(name, "uncalibrated_factor is 0, so nothing would have a size; it must be over 0")
     return policy
 
 

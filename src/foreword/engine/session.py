@@ -8,16 +8,18 @@ since the same log compiles to the same request.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
+from foreword.codecs.billing import NO_MORE, Billing, billing_of
 from foreword.codecs.decoded import Response, WireCodec
+from foreword.codecs.parts import tool_name
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import broken
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
-from foreword.core.block import Image, Message, Opaque, Text, ToolResult, ToolSpec
+from foreword.core.block import Image, Message, Opaque, Text, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import (
     GENESIS,
     Answered,
@@ -48,6 +50,9 @@ from foreword.engine.target import target_for
 from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownEvent, UnknownSession
 from foreword.store.store import Store
 
+if TYPE_CHECKING:
+    from foreword.engine.spend import Spend
+
 _RETRIES = 50
 
 
@@ -74,6 +79,10 @@ class Session:
         self._pending: list[Event] = []
         self._pending_units: dict[int, Sequence[Unit]] = {}
         self._compiled: Compiled | None = None
+        self.user: str | None = None
+        """Whom the calls are made for: the subject of their events, by which the ledger adds them up."""
+        self.spend: Spend | None = None
+        """What may be spent; None: no limit."""
         self.view = View.of(events)
 
     @classmethod
@@ -156,9 +165,15 @@ class Session:
             self.append(Draft(body=InstructionsSet(blocks=blocks)))
 
     def offer(self, tools: Sequence[ToolSpec]) -> None:
-        """Set the tools. The same tools with their keys in another order change nothing."""
-        if tuple(tools) != self.view.fold.tools[1]:
-            self.append(Draft(body=ToolsSet(tools=tuple(tools))))
+        """Set the tools. The same tools in another order, or with their keys in another, change nothing.
+
+        Tools that stand already keep their place and new ones come after them: a provider caches them in order.
+        """
+        standing = self.view.fold.tools[1]
+        places = {tool.name: place for place, tool in enumerate(standing)}
+        ordered = tuple(sorted(tools, key=lambda tool: places.get(tool.name, len(places))))
+        if ordered != standing:
+            self.append(Draft(body=ToolsSet(tools=ordered)))
 
     def say(self, text: str, *, person: bool = True) -> int:
         """Append a user message. ``person``: a human wrote it, so it stays verbatim. Return its seq."""
@@ -182,13 +197,25 @@ class Session:
         """
         decoded = response if isinstance(response, Response) else self.codec.decode_response(response)
         return self.answered(
-            decoded.message,
+            self._named(decoded.message),
             model=decoded.model,
             stop_reason=decoded.stop_reason,
             response_id=decoded.response_id,
             usage=decoded.usage,
             cost_usd=cost_usd,
+            billing=billing_of(self.codec.wire, decoded.extra or {}),
         )
+
+    def _named(self, message: Message) -> Message:
+        """Give calls the names the tools were offered under, where a wire needed others."""
+        names = {tool_name(tool.name): tool.name for tool in self.view.fold.tools[1]}
+        blocks = tuple(
+            msgspec.structs.replace(block, name=names.get(block.name, block.name))
+            if isinstance(block, ToolCall)
+            else block
+            for block in message.blocks
+        )
+        return msgspec.structs.replace(message, blocks=blocks)
 
     def answered(
         self,
@@ -199,6 +226,8 @@ class Session:
         response_id: str | None = None,
         usage: Usage | None = None,
         cost_usd: str | None = None,
+        billing: Billing = NO_MORE,
+        first_token_ms: int | None = None,
     ) -> int:
         """Append a model's message as the response to the request compiled last. Return its seq."""
         body = Answered(
@@ -209,8 +238,11 @@ class Session:
             usage=usage,
             recorded_cost_usd=cost_usd,
             request=self.unanswered,
+            first_token_ms=first_token_ms,
+            terms=billing.terms,
+            compactions=billing.compactions,
         )
-        return self.append(Draft(body=body, trust="model", actor="model"))
+        return self.append(Draft(body=body, trust="model", actor="model", subject=self.user))
 
     @property
     def unanswered(self) -> int | None:
@@ -241,8 +273,8 @@ class Session:
     def compile(self) -> Compiled:
         """Return the next request, after appending the repairs and rewrites it needs.
 
-        Raises: OverBudget (no rewrite is appended then); EmptyRequest; InvariantBroken, which is a fault of ours;
-        CompileError without a target.
+        Raises: OverBudget (no rewrite is appended then); EmptyRequest; SpendLimitReached; SpendUnknown;
+        InvariantBroken, which is a fault of ours; CompileError without a target.
         """
         target = self._target()
         last = self._compiled
@@ -251,6 +283,9 @@ class Session:
         for _ in range(MAX_ROUNDS):
             step = propose(self.view, self.policy, target, self._compiled, self._sent_units)
             if step.compiled is not None:
+                if self.spend is not None and (notices := self.spend.check(self, step.compiled, self._clock())):
+                    self._append(notices)
+                    continue
                 for fault in broken(step.compiled, start=step.compiled.frozen):
                     raise InvariantBroken(self.id, fault.rule, fault.events, fault.fault)
                 self._compiled = step.compiled
@@ -287,6 +322,7 @@ class Session:
         self.event(at)
         self.flush()
         child = self._begin_fork(at, name)
+        child.user, child.spend = self.user, self.spend
         for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
             if isinstance(event.body, Erased) and min(event.body.targets) <= at:
                 shared = tuple(seq for seq in event.body.targets if seq <= at)
@@ -345,9 +381,11 @@ class Session:
 
     def relative(self, name: str) -> Session:
         """Open another session of the same store in the same way: a parent or a fork."""
-        return Session.open(
+        other = Session.open(
             self.store, name, target=self.target, policy=self.policy, clock=self._clock, nonces=self._nonces
         )
+        other.user, other.spend = self.user, self.spend
+        return other
 
     def seal(self, draft: Draft) -> Event:
         """Make the event that would come next; it isn't appended."""
@@ -369,10 +407,15 @@ class Session:
 
     def reload(self) -> None:
         """Read the log again, dropping what was not yet written."""
+        self._read_again(0)
+
+    def _read_again(self, since: int) -> None:
+        """Read the log from event ``since`` on; what stands before it is known and was not erased elsewhere."""
         self._pending, self._pending_units = [], {}
         if self.store is not None:
             name = self.id
-            self.view = View.of(self.store.load(name))
+            known = View.of(self.events[:since]) if since < self.view.position else self.view
+            self.view = known.extend(self.store.load(name, since=since))
             self._sent_units = self.store.sent_units(name)
         self._compiled = None
 
@@ -454,7 +497,9 @@ class Session:
         """
         waiting, units = self._pending, self._pending_units
         known = self.view.position - len(waiting)
-        self.reload()
+        self._read_again(
+            known
+        )  # one who read a long log again would be beaten to it by a fast writer for ever
         others = {event.kind for event in self.events[known:]}
         if not waiting or others & {"request_sent", "epoch_started"}:
             return [_linked(draft, None) for draft in drafts]

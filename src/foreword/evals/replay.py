@@ -28,14 +28,21 @@ from foreword.errors import EmptyRequest, OverBudget
 from foreword.importers.imported import Imported
 from foreword.store.store import Store
 from foreword.testing.anthropic_referee import AnthropicReferee
-from foreword.testing.facts import CHAT, CLAUDE, ModelFacts
+from foreword.testing.deepseek_referee import DeepSeekReferee
+from foreword.testing.facts import CHAT, CLAUDE, DEEPSEEK, GEMINI, RESPONSES, ModelFacts
+from foreword.testing.gemini_referee import GeminiReferee
 from foreword.testing.openai_chat_referee import OpenAIChatReferee
+from foreword.testing.openai_responses_referee import OpenAIResponsesReferee
 from foreword.testing.referee import Referee, Verdict
 
 REFEREES: dict[str, tuple[Callable[..., Referee[Any]], ModelFacts]] = {
     "anthropic": (AnthropicReferee, CLAUDE),
     "openai-chat": (OpenAIChatReferee, CHAT),
+    "openai-responses": (OpenAIResponsesReferee, RESPONSES),
+    "deepseek": (DeepSeekReferee, DEEPSEEK),
+    "gemini": (GeminiReferee, GEMINI),
 }
+"""Wire -> its referee and what that must know of a model, before the catalog's facts."""
 
 
 class Keep(Struct, frozen=True, kw_only=True):
@@ -68,7 +75,7 @@ def facts_of(target: Target, unseen: int) -> ModelFacts:
         max_output=spec.max_output or base.max_output,
         min_cache_tokens=spec.min_cacheable_tokens or base.min_cache_tokens,
         binds_thinking=spec.binds_thinking,
-        prefill=bool(spec.prefill) or target.codec.wire != "anthropic",
+        prefill=base.prefill if spec.prefill is None else spec.prefill,
         supports_mid_system=spec.mid_system,
     )
 
@@ -171,6 +178,7 @@ class Replay:
             step=step,
             previous=self._last,
             violations=violations,
+            view=self.session.view,
         )
         self.steps.append(made)
         self._last = Sketch(compiled)

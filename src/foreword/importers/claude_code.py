@@ -9,13 +9,13 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from foreword.core.event import Draft, ToolsSet
+from foreword.core.event import Draft
 from foreword.errors import ImportFailed
 from foreword.importers.claude_drafts import Writer
 from foreword.importers.claude_records import Record, record_of
 from foreword.importers.claude_tree import History, history_of
-from foreword.importers.imported import Flaw, Imported, plain, session_id
-from foreword.importers.inferred import stubs_flaw, tool_stubs, underreported, unseen_prefix
+from foreword.importers.imported import Flaw, Imported, left_out, plain, session_id
+from foreword.importers.inferred import inferred_lead
 from foreword.importers.source import DETECT, Row, Source
 
 FORMAT = "claude-code"
@@ -48,7 +48,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
     if not any(record.type in ("user", "assistant") for record in records):
         raise ImportFailed(source.path, "a Claude Code file without a message", DETECT)
     session = session_id(source.stem if source.stem in ids or not ids else next(iter(ids)))
-    flaws = [*source.flaws, *_named(others, source.name)]
+    flaws = [*source.flaws, *left_out(others, source.name)]
     if len(ids) > 1:
         text = f"records of {len(ids)} session ids, imported as one session {session}"
         flaws.append(Flaw(code="several_sessions", where=source.name, text=text))
@@ -112,25 +112,8 @@ def _conversation(
     if copies:
         text = f"{len(copies)} records repeat answers of the main conversation and were left out"
         flaws.append(Flaw(code="replayed", where=copies[0].where, text=text))
-    lead, doubts = _inferred(drafts, source.name)
+    lead, doubts = inferred_lead(drafts, FORMAT, source.name)
     return (*lead, *drafts), [*flaws, *doubts]
-
-
-def _inferred(drafts: Sequence[Draft], where: str) -> tuple[list[Draft], list[Flaw]]:
-    """Make the events that stand first, all inferred, and say what is doubtful about usage."""
-    stubs, prefix = tool_stubs(drafts), unseen_prefix(drafts)
-    bodies = [prefix, ToolsSet(tools=stubs) if stubs else None]
-    at = drafts[0].at
-    lead = [
-        Draft(body=body, at=at, actor=FORMAT, origin=f"{FORMAT}:{where}", trust="foreign")
-        for body in bodies
-        if body is not None
-    ]
-    doubts = [flaw for flaw in (stubs_flaw(stubs, where), underreported(drafts, where)) if flaw is not None]
-    if prefix is None:
-        text = "no call records the size of its prompt: system prompt and tools are of unknown size"
-        doubts.append(Flaw(code="unseen_unknown", where=where, text=text))
-    return lead, doubts
 
 
 def _flaws_of(history: History, where: str) -> Iterable[Flaw]:
@@ -144,12 +127,6 @@ def _flaws_of(history: History, where: str) -> Iterable[Flaw]:
     for code, records, text in sorts:
         if records:
             yield Flaw(code=code, where=records[0].where, text=f"{len(records)} records {text}")
-
-
-def _named(others: Counter[str], where: str) -> Iterable[Flaw]:
-    for label, count in others.items():
-        text = f"{count} records of type {label} are not messages and were left out"
-        yield Flaw(code="left_out", where=where, text=text)
 
 
 def _label(data: dict[str, Any]) -> str:

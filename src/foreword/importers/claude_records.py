@@ -58,7 +58,7 @@ def record_of(row: Row) -> Record | None:
     """Read a row as a record of the tree; None: it has no place there (a title, a snapshot, a setting)."""
     data: dict[str, Any] = row.value
     type_ = data.get("type")
-    if type_ not in CHAINED:
+    if not isinstance(type_, str) or type_ not in CHAINED:
         return None
     if type_ in ("user", "assistant") and not _is_message(data.get("message")):
         return None

@@ -7,26 +7,32 @@ from foreword.errors import ImportFailed
 from foreword.importers.claude_records import CHAINED
 from foreword.importers.source import Row
 
-Shape = Literal["record", "message", "document", "result"]
+Shape = Literal["record", "row", "entry", "message", "document", "result"]
+
+FORMATS: dict[Shape, str] = {"record": "claude-code", "row": "codex", "entry": "pi"}
+"""Shape that tells a format by itself -> the format."""
 
 SAMPLE = 200
 """Rows that are looked at."""
+ROW_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_context", "compacted"})
 RECORD_MARKS = ("uuid", "sessionId", "parentUuid")
 CHAT_ROLES = frozenset({"tool", "function"})
 CHAT_MEMBERS = ("tool_calls", "function_call", "tool_call_id")
 BLOCK_TYPES = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
 LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
-    (frozenset({"timestamp", "type", "payload"}), "a Codex rollout"),
-    (frozenset({"type", "version", "id", "cwd"}), "a session of pi or a tool like it"),
     (frozenset({"sessionId", "projectHash"}), "a Gemini CLI session"),
     (frozenset({"trajectory", "history"}), "a SWE-agent trajectory"),
     (frozenset({"sessionId", "agent", "messages"}), "a Cline session"),
 )
-KNOWN = "formats are claude-code, openai-chat and anthropic; name one with --format"
+KNOWN = "formats are claude-code, codex, pi, openai-chat and anthropic; name one with --format"
 
 
 def shape_of(value: Any) -> Shape | None:
-    """Say what a value of a file is: a Claude Code record, a message, a whole conversation, a result row."""
+    """Say what a value of a file is.
+
+    A record of Claude Code, a row of a Codex rollout, an entry of pi, a message, a whole conversation, or a
+    result row of a benchmark; None: something else.
+    """
     if not isinstance(value, dict):
         return None
     if isinstance(value.get("traj"), list):
@@ -34,11 +40,17 @@ def shape_of(value: Any) -> Shape | None:
     messages = value.get("messages")
     if isinstance(messages, list) and any(_is_message(message) for message in messages):
         return "document"
-    type_ = value.get("type")
+    type_ = value.get("type") if isinstance(value.get("type"), str) else None
     if type_ in CHAINED and any(isinstance(value.get(mark), str) for mark in RECORD_MARKS):
         message = value.get("message")
         if type_ not in ("user", "assistant") or (isinstance(message, dict) and "content" in message):
             return "record"
+    if type_ in ROW_TYPES and isinstance(value.get("payload"), dict):
+        return "row"
+    if (type_ == "session" and isinstance(value.get("id"), str) and "timestamp" in value) or (
+        type_ == "message" and _is_message(value.get("message"))
+    ):
+        return "entry"
     return "message" if _is_message(value) else None
 
 
@@ -68,12 +80,12 @@ def format_of(path: str, rows: Sequence[Row]) -> str:
     firsts: dict[str, Row] = {}
     known = [row for row in rows if shape_of(row.value) is not None]
     for row in known:
-        firsts.setdefault("claude-code" if shape_of(row.value) == "record" else "messages", row)
+        firsts.setdefault(FORMATS.get(shape_of(row.value) or "message", "messages"), row)
     if len(firsts) > 1:
         kinds = " and ".join(f"{name} ({row.where})" for name, row in firsts.items())
         raise ImportFailed(path, f"two formats in one file: {kinds}", "split the file")
-    if "claude-code" in firsts:
-        return "claude-code"
+    if firsts and "messages" not in firsts:
+        return next(iter(firsts))
     if 2 * len(known) <= len(rows):
         raise ImportFailed(path, _unknown(rows), KNOWN)
     return _wire_of(path, [row.value for row in known])

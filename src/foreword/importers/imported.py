@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
@@ -66,3 +67,10 @@ def session_id(*parts: object) -> str:
 def plain(name: object) -> str:
     """Return a name out of a file as it may stand in a message: short, on one line, no control characters."""
     return "".join(char if char.isprintable() else "?" for char in str(name)[:60])
+
+
+def left_out(others: Mapping[str, int], where: str) -> Iterable[Flaw]:
+    """Say which records, by type and count, are no part of the history."""
+    for label, count in others.items():
+        text = f"{count} records of type {label} are not messages and were left out"
+        yield Flaw(code="left_out", where=where, text=text)

@@ -8,13 +8,38 @@ import msgspec
 
 from foreword.core.block import Block, ToolCall, ToolResult, ToolSpec
 from foreword.core.catalog import Catalog
-from foreword.core.event import Answered, Draft, InstructionsSet, Said, ToolReturned, UnseenPrefix
+from foreword.core.event import (
+    Answered,
+    Draft,
+    InstructionsSet,
+    Said,
+    ToolReturned,
+    ToolsSet,
+    UnseenPrefix,
+)
 from foreword.core.tokens import counter
 from foreword.errors import UnknownModel
 from foreword.importers.imported import Flaw
 
 LOW_OUTPUT = 0.5
 """A recorded output below this part of the counted answers can't be right."""
+
+
+def inferred_lead(drafts: Sequence[Draft], format_: str, where: str) -> tuple[list[Draft], list[Flaw]]:
+    """Make the events that stand first, all inferred, and say what is doubtful about usage."""
+    stubs, prefix = tool_stubs(drafts), unseen_prefix(drafts)
+    bodies = [prefix, ToolsSet(tools=stubs) if stubs else None]
+    at = drafts[0].at
+    lead = [
+        Draft(body=body, at=at, actor=format_, origin=f"{format_}:{where}", trust="foreign")
+        for body in bodies
+        if body is not None
+    ]
+    doubts = [flaw for flaw in (stubs_flaw(stubs, where), underreported(drafts, where)) if flaw is not None]
+    if prefix is None:
+        text = "no call records the size of its prompt: system prompt and tools are of unknown size"
+        doubts.append(Flaw(code="unseen_unknown", where=where, text=text))
+    return lead, doubts
 
 
 def tool_stubs(drafts: Iterable[Draft]) -> tuple[ToolSpec, ...]:

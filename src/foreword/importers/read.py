@@ -11,6 +11,8 @@ from foreword.importers.source import Source
 
 FORMATS: Final = {
     "claude-code": "foreword.importers.claude_code:sessions",
+    "codex": "foreword.importers.codex:sessions",
+    "pi": "foreword.importers.pi:sessions",
     "openai-chat": "foreword.importers.openai_chat:sessions",
     "anthropic": "foreword.importers.anthropic:sessions",
 }

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from foreword.testing.anthropic_option_rules import BINDING_BETA
 from foreword.testing.anthropic_reader import AnthropicReader
 from foreword.testing.anthropic_request import AnthropicRequest
 from foreword.testing.anthropic_rules import RULES
+from foreword.testing.anthropic_stream import anthropic_frames
 from foreword.testing.anthropic_thinking import remember, trace
 from foreword.testing.anthropic_units import units
 from foreword.testing.facts import CLAUDE, ModelFacts
 from foreword.testing.prefix_cache import CachePolicy, CacheUse, MarkedCache
-from foreword.testing.referee import Referee, Verdict, unreadable
+from foreword.testing.referee import STREAM_ERROR, Referee, Verdict, unreadable
 from foreword.testing.rule import Rule, Violation, broken
 from foreword.testing.script import Answer, Scripted
+from foreword.testing.sse import Pieces, frame
 from foreword.testing.thinking_book import ThinkingBook
 from foreword.testing.wire import UNREADABLE
 
@@ -124,6 +126,12 @@ class AnthropicReferee(Referee[AnthropicRequest]):
                 for path in verdict.dropped
             ]
         return answer
+
+    def _frames(self, asked: AnthropicRequest, answer: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
+        return anthropic_frames(answer, pieces)
+
+    def _error_frame(self) -> bytes:
+        return frame(self._error(STREAM_ERROR), name="error")
 
     def _content(self, asked: AnthropicRequest, said: Answer) -> tuple[list[dict[str, Any]], str]:
         if asked.integer("max_tokens") == 0:

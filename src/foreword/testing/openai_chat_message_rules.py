@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import pairwise
 
-from foreword.testing import openai_chat_forms as forms
 from foreword.testing.form import Misform, Problem
 from foreword.testing.openai_chat_request import ChatRequest
 from foreword.testing.rule import Fault, Rule, fault
@@ -40,7 +39,9 @@ def _misplaced(request: ChatRequest, *, known: bool) -> Iterator[Fault]:
     for at, message in enumerate(request.messages):
         for found in message.misplaced:
             if found.known == known:
-                allowed = ", ".join(f"'{kind}'" for kind in sorted(forms.ROLE_PARTS.get(message.role, ())))
+                allowed = ", ".join(
+                    f"'{kind}'" for kind in sorted(request.forms.ROLE_PARTS.get(message.role, ()))
+                )
                 yield fault(f"messages[{at}].{found.path}", kind=found.kind, allowed=allowed)
 
 
@@ -51,7 +52,7 @@ def _no_messages(request: ChatRequest) -> Iterator[Fault]:
 
 def _role(request: ChatRequest) -> Iterator[Fault]:
     for at, message in enumerate(request.messages):
-        if message.role and message.role not in forms.MESSAGES:
+        if message.role and message.role not in request.forms.MESSAGES:
             yield fault(f"messages[{at}].role", role=message.role)
 
 

@@ -6,7 +6,6 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
-from foreword.testing import openai_chat_forms as forms
 from foreword.testing.openai_chat_request import ChatRequest
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, text_of
@@ -18,7 +17,7 @@ MAX_STOPS = 4
 def _tool_bodies(request: ChatRequest) -> Iterator[tuple[int, str, dict[str, Any]]]:
     for index, tool in enumerate(request.tools):
         kind = text_of(tool.get("type"))
-        if kind in forms.TOOLS and isinstance(tool.get(kind), dict):
+        if kind in request.forms.TOOLS and isinstance(tool.get(kind), dict):
             yield index, kind, mapping(tool[kind])
 
 
@@ -30,7 +29,7 @@ def _no_tools(request: ChatRequest) -> Iterator[Fault]:
 def _tool_kind(request: ChatRequest) -> Iterator[Fault]:
     for index, tool in enumerate(request.tools):
         kind = text_of(tool.get("type"))
-        if kind and kind not in forms.TOOLS:
+        if kind and kind not in request.forms.TOOLS:
             yield fault(f"tools[{index}].type", kind=kind)
 
 
@@ -59,7 +58,7 @@ def _tool_schema(request: ChatRequest) -> Iterator[Fault]:
 
 def _choice(request: ChatRequest) -> Iterator[Fault]:
     choice = request.body.get("tool_choice")
-    if isinstance(choice, str) and choice not in forms.CHOICES:
+    if isinstance(choice, str) and choice not in request.forms.CHOICES:
         yield fault("tool_choice", choice=choice)
 
 
@@ -67,7 +66,7 @@ def _choice_name(request: ChatRequest) -> Iterator[Fault]:
     choice = mapping(request.body.get("tool_choice"))
     name = mapping(choice.get(text_of(choice.get("type")))).get("name")
     names = {text_of(body.get("name")) for _, _, body in _tool_bodies(request)}
-    if text_of(choice.get("type")) in forms.TOOLS and text_of(name) not in names:
+    if text_of(choice.get("type")) in request.forms.TOOLS and text_of(name) not in names:
         yield fault("tool_choice", name=name)
 
 
@@ -90,7 +89,7 @@ def _output_model(request: ChatRequest) -> Iterator[Fault]:
 
 def _effort(request: ChatRequest) -> Iterator[Fault]:
     effort = request.body.get("reasoning_effort")
-    if isinstance(effort, str) and effort not in forms.EFFORTS:
+    if isinstance(effort, str) and effort not in request.forms.EFFORTS:
         yield fault("reasoning_effort", effort=effort)
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import msgspec
@@ -10,10 +10,13 @@ import msgspec
 from foreword.testing.facts import CHAT, ModelFacts
 from foreword.testing.openai_chat_request import ChatReader, ChatRequest
 from foreword.testing.openai_chat_rules import RULES
+from foreword.testing.openai_chat_stream import chat_frames
 from foreword.testing.prefix_cache import AutomaticCache, CachePolicy
 from foreword.testing.referee import Referee, Verdict
 from foreword.testing.rule import Rule, Violation
 from foreword.testing.script import Answer, Scripted
+from foreword.testing.sse import Pieces
+from foreword.testing.wire import mapping
 
 
 class OpenAIChatReferee(Referee[ChatRequest]):
@@ -21,6 +24,8 @@ class OpenAIChatReferee(Referee[ChatRequest]):
 
     The wire carries no reasoning: a scripted `thinking` only counts as reasoning tokens of the output.
     """
+
+    obfuscates = True
 
     def __init__(
         self,
@@ -105,3 +110,12 @@ class OpenAIChatReferee(Referee[ChatRequest]):
                 "total_tokens": verdict.input_tokens + written,
             },
         }
+
+    def _frames(self, asked: ChatRequest, answer: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
+        options = mapping(asked.body.get("stream_options"))
+        return chat_frames(
+            answer,
+            pieces,
+            include_usage=options.get("include_usage") is True,
+            obfuscate=self.obfuscates and options.get("include_obfuscation") is not False,
+        )

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any, Protocol, cast
 
 import msgspec
 
-from foreword.testing import openai_chat_forms as forms
+from foreword.testing import openai_chat_forms
 from foreword.testing.facts import ModelFacts
 from foreword.testing.form import Misform, Misplaced, Table, misforms
 from foreword.testing.measure import (
@@ -33,6 +33,22 @@ TEXTS = frozenset({"text", "refusal"})
 KEYS = ("model", "prompt_cache_key", "reasoning_effort", "verbosity", "response_format", "service_tier")
 
 
+class ChatForms(Protocol):
+    """The tables of one provider of this wire: a module like `openai_chat_forms`."""
+
+    BODY: Table
+    MESSAGES: Mapping[str, Table]
+    PARTS: Mapping[str, Table]
+    ROLE_PARTS: Mapping[str, frozenset[str]]
+    IMAGE_URL: Table
+    CALLS: Mapping[str, Table]
+    CALL_BODIES: Mapping[str, Table]
+    TOOLS: Mapping[str, Table]
+    TOOL_BODIES: Mapping[str, Table]
+    EFFORTS: frozenset[str]
+    CHOICES: frozenset[str]
+
+
 class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
     """One message. `calls` are the ids of its tool calls; paths of faults are relative to the message."""
 
@@ -50,6 +66,7 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 
     body: dict[str, Any]
     facts: ModelFacts
+    forms: ChatForms
     strict_alternation: bool
     messages: tuple[ChatMessage, ...]
     misforms: tuple[Misform, ...]
@@ -78,22 +95,34 @@ class ChatRequest(msgspec.Struct, frozen=True, kw_only=True):
 class ChatReader:
     """Reads requests, each different message once: a session that grows is read in near-linear time."""
 
-    def __init__(self, meter: TokenMeter, facts: ModelFacts, *, strict_alternation: bool) -> None:
+    def __init__(
+        self,
+        meter: TokenMeter,
+        facts: ModelFacts,
+        *,
+        strict_alternation: bool = False,
+        forms: ChatForms = openai_chat_forms,
+    ) -> None:
         self._meter = meter
         self._facts = facts
+        self._forms = forms
         self._strict = strict_alternation
         self._read: dict[bytes, ChatMessage] = {}
 
     def read(self, body: bytes) -> ChatRequest:
         """Parse a body; raises `UNREADABLE` if it is no JSON object."""
         members, raw = opened(body)
-        messages = tuple(self._message(message) for message in raw)
+        messages = tuple(self._cached(message) for message in raw)
         return ChatRequest(
             body=members,
             facts=self._facts,
+            forms=self._forms,
             strict_alternation=self._strict,
             messages=messages,
-            misforms=(*misforms("", members, forms.BODY), *_tool_misforms(members.get("tools"))),
+            misforms=(
+                *misforms("", members, self._forms.BODY),
+                *_tool_misforms(members.get("tools"), self._forms),
+            ),
             units=(*self._opening(members), *(Unit(digest=m.digest, tokens=m.tokens) for m in messages)),
         )
 
@@ -108,13 +137,15 @@ class ChatReader:
             tokens = self._meter.tokens((compact(tool).decode(),))
             yield Unit(digest=digest(tool, without="prompt_cache_breakpoint"), tokens=tokens)
 
-    def _message(self, raw: bytes) -> ChatMessage:
+    def _cached(self, raw: bytes) -> ChatMessage:
         key = blake2b(raw, digest_size=16).digest()
         if key not in self._read:
-            self._read[key] = self._parsed(msgspec.json.decode(raw))
+            self._read[key] = self.message(msgspec.json.decode(raw))
         return self._read[key]
 
-    def _parsed(self, message: object) -> ChatMessage:
+    def message(self, message: object) -> ChatMessage:
+        """Read one message given as a JSON value."""
+        forms = self._forms
         data = mapping(message)
         role = text_of(data.get("role"))
         faults: list[Misform] = []
@@ -142,11 +173,17 @@ class ChatReader:
             role=role,
             data=data,
             calls=tuple(text_of(call.get("id")) for call in objects(data.get("tool_calls"))),
-            digest=digest(data, without="prompt_cache_breakpoint"),
-            tokens=MESSAGE_OVERHEAD + (NAME_OVERHEAD if "name" in data else 0) + self._tokens(data),
+            digest=digest(self._rendered(data), without="prompt_cache_breakpoint"),
+            tokens=MESSAGE_OVERHEAD
+            + (NAME_OVERHEAD if "name" in data else 0)
+            + self._tokens(self._rendered(data)),
             misforms=tuple(faults),
             misplaced=tuple(misplaced),
         )
+
+    def _rendered(self, data: dict[str, Any]) -> dict[str, Any]:
+        """What the model reads of a message."""
+        return data
 
     def _tokens(self, data: dict[str, Any]) -> int:
         parts = objects(data.get("content"))
@@ -154,7 +191,8 @@ class ChatReader:
         texts = [part for part in parts if text_of(part.get("type")) in TEXTS]
         said = data.get("content") if isinstance(data.get("content"), str) else None
         calls = [[call.get("function"), call.get("custom")] for call in objects(data.get("tool_calls"))]
-        rest = [texts, said, data.get("refusal"), data.get("function_call"), data.get("name"), calls]
+        members = ("refusal", "function_call", "name", "reasoning_content")
+        rest = [texts, said, [data.get(member) for member in members], calls]
         return media + self._meter.tokens(strings(rest))
 
 
@@ -194,6 +232,6 @@ def _nested(
         yield from misforms(f"{path}.{kind}", mapping(body), bodies[kind])
 
 
-def _tool_misforms(tools: object) -> Iterator[Misform]:
+def _tool_misforms(tools: object, forms: ChatForms) -> Iterator[Misform]:
     for path, tool in _items("tools", tools):
         yield from _nested(path, tool, forms.TOOLS, forms.TOOL_BODIES)

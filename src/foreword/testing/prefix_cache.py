@@ -15,6 +15,7 @@ from foreword.testing.thinking_book import State, grown
 
 LOOK_BACK = 20
 AUTOMATIC_STEP = 128
+MOST_WRITTEN = 4
 
 
 class Unit(msgspec.Struct, frozen=True, kw_only=True):
@@ -64,18 +65,13 @@ class MarkedCache:
             (hit for mark in marks if (hit := self._seen(units, states, mark)) is not None), default=-1
         )
         read = sums[read_end] if read_end >= 0 else 0
-        written = {"5m": 0, "1h": 0}
-        done = read
-        for mark in marks:
-            if sums[mark] > done:
-                written[units[mark].mark or "5m"] += sums[mark] - done
-                done = sums[mark]
+        written = _written(units, sums, marks, read)
         self._entries.update(states[mark] for mark in marks)
         return CacheUse(
             read=read,
             write_5m=written["5m"],
             write_1h=written["1h"],
-            uncached=(sums[-1] if sums else 0) - done,
+            uncached=(sums[-1] if sums else 0) - read - sum(written.values()),
         )
 
     def _seen(self, units: Sequence[Unit], states: Sequence[State], mark: int) -> int | None:
@@ -90,10 +86,14 @@ class MarkedCache:
 
 
 class AutomaticCache:
-    """OpenAI Chat: the longest known prefix of whole messages, in steps of 128 tokens, from 1,024 on."""
+    """The longest known prefix of whole units, in steps of `step` tokens, from `minimum` on; writing is free.
 
-    def __init__(self, minimum: int) -> None:
+    OpenAI before GPT-5.6 with steps of 128 (rulebook 2.2), Gemini's implicit cache with steps of 1 (2.4).
+    """
+
+    def __init__(self, minimum: int, *, step: int = AUTOMATIC_STEP) -> None:
         self._minimum = minimum
+        self._step = step
         self._known: set[State] = set()
 
     def use(self, units: Sequence[Unit]) -> CacheUse:
@@ -101,8 +101,76 @@ class AutomaticCache:
         states, sums = chained(units)
         known = next((sums[at] for at in range(len(units) - 1, -1, -1) if states[at] in self._known), 0)
         self._known.update(states)
-        read = known // AUTOMATIC_STEP * AUTOMATIC_STEP if known >= self._minimum else 0
+        read = known // self._step * self._step if known >= self._minimum else 0
         return CacheUse(read=read, uncached=(sums[-1] if sums else 0) - read)
+
+
+class BreakpointCache:
+    """OpenAI from GPT-5.6 on: entries end exactly at breakpoints, and writing them is billed (rulebook 2.2).
+
+    The implicit breakpoint is a mark on the last unit; the newest 4 marks of a request are written. Marks are
+    "5m" for the short life (30 minutes) and "1h" for the long one (12 hours).
+    """
+
+    def __init__(self, minimum: int) -> None:
+        self._minimum = minimum
+        self._entries: set[State] = set()
+
+    def use(self, units: Sequence[Unit]) -> CacheUse:
+        """Read the longest entry that is a prefix; write from there to the last mark."""
+        states, sums = chained(units)
+        marks = [at for at, unit in enumerate(units) if unit.mark and sums[at] >= self._minimum]
+        marks = marks[-MOST_WRITTEN:]
+        # Without any breakpoint there is no caching at all.
+        ends = range(len(units) - 1, -1, -1) if any(unit.mark for unit in units) else ()
+        read = next((sums[at] for at in ends if states[at] in self._entries), 0)
+        written = _written(units, sums, marks, read)
+        self._entries.update(states[mark] for mark in marks)
+        return CacheUse(
+            read=read,
+            write_5m=written["5m"],
+            write_1h=written["1h"],
+            uncached=(sums[-1] if sums else 0) - read - sum(written.values()),
+        )
+
+
+class CompleteUnitCache:
+    """DeepSeek: only complete prefix units are read, always written, never billed (rulebook 2.3).
+
+    Units end at the end of each request, at the end of its answer, and where two requests parted: that
+    common prefix is readable from the third request on. Fixed intervals in long texts are left out, since
+    their length is not published.
+    """
+
+    def __init__(self) -> None:
+        self._complete: set[State] = set()
+        self._seen: set[State] = set()
+
+    def use(self, units: Sequence[Unit]) -> CacheUse:
+        """Read the longest complete unit; complete this request, and what it has in common with others."""
+        states, sums = chained(units)
+        ends = range(len(units) - 1, -1, -1)
+        read = next((sums[at] for at in ends if states[at] in self._complete), 0)
+        common = next((states[at] for at in ends if states[at] in self._seen), None)
+        self._complete.update(state for state in (common, states[-1] if states else None) if state)
+        self._seen.update(states)
+        return CacheUse(read=read, uncached=(sums[-1] if sums else 0) - read)
+
+    def answered(self, units: Sequence[Unit]) -> None:
+        """Complete a request together with its answer, given as the units it will be sent back as."""
+        states, _ = chained(units)
+        self._complete.add(states[-1])
+        self._seen.update(states)
+
+
+def _written(units: Sequence[Unit], sums: Sequence[int], marks: Sequence[int], read: int) -> dict[str, int]:
+    written = {"5m": 0, "1h": 0}
+    done = read
+    for mark in marks:
+        if sums[mark] > done:
+            written[units[mark].mark or "5m"] += sums[mark] - done
+            done = sums[mark]
+    return written
 
 
 def chained(units: Sequence[Unit]) -> tuple[list[State], list[int]]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, Generic, TypeVar
 
 import msgspec
@@ -13,10 +13,18 @@ from foreword.testing.facts import ModelFacts
 from foreword.testing.measure import TokenMeter
 from foreword.testing.rule import Rule, Violation, broken
 from foreword.testing.script import Answer, Failure, Scripted, ScriptExhausted
+from foreword.testing.sse import Pieces, Sending, frame, sending
 from foreword.testing.wire import UNREADABLE
 
 Asked = TypeVar("Asked")
 
+STREAM_ERROR = Violation(
+    code="scripted",
+    path="",
+    text="scripted failure in the middle of the stream",
+    status=500,
+    error_type="api_error",
+)
 ERROR_TYPES: Mapping[int, str] = {
     400: "invalid_request_error",
     429: "rate_limit_error",
@@ -31,7 +39,8 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     `status` is 200 or the refusal's; `violations` are in the order of the rules, the first one in the error.
     `usage_body` is the input side of the wire's usage object, {} when refused. `input_tokens` counts the
     whole prompt in the server's measure, cached or not; 0 when the body could not be read. `error_body` is
-    None when accepted. `dropped`: paths of thinking left out on the request's own wish.
+    None when accepted. `dropped`: paths of thinking that the server leaves out, `drop_reasons` the wire's
+    word for each (only where the wire gives one).
     """
 
     status: int
@@ -40,14 +49,19 @@ class Verdict(msgspec.Struct, frozen=True, kw_only=True):
     input_tokens: int = 0
     error_body: dict[str, Any] | None = None
     dropped: tuple[str, ...] = ()
+    drop_reasons: tuple[str, ...] = ()
 
 
 class Reply(msgspec.Struct, frozen=True, kw_only=True):
-    """An HTTP answer: status, JSON body, and headers beside the usual ones."""
+    """An HTTP answer: status, JSON body, and headers beside the usual ones.
+
+    `sending` is set when the request asked for a stream: then it goes out instead of `body`.
+    """
 
     status: int
     body: dict[str, Any]
     headers: dict[str, str] = {}
+    sending: Sending | None = None
 
 
 class Referee(ABC, Generic[Asked]):
@@ -81,8 +95,13 @@ class Referee(ABC, Generic[Asked]):
         reply = self.reply(body, headers)
         return reply.status, reply.body
 
-    def reply(self, body: bytes, headers: Mapping[str, str] | None = None) -> Reply:
-        """Answer like `respond`, with the headers of a scripted failure."""
+    def reply(
+        self, body: bytes, headers: Mapping[str, str] | None = None, *, stream: bool | None = None
+    ) -> Reply:
+        """Answer like `respond`, with the headers of a scripted failure and the events of a stream.
+
+        `stream` None: the body says whether it wants one.
+        """
         with self._lock:
             if isinstance(self._next, Failure):
                 # A server that is down or busy judges nothing.
@@ -91,15 +110,29 @@ class Referee(ABC, Generic[Asked]):
             verdict, asked = self._judged(body, headers)
             if asked is None:
                 return Reply(status=verdict.status, body=verdict.error_body or {})
-            if self._parsed(asked).get("stream") is True:
-                text = "this referee does not stream: ask without `stream`"
-                return self._failed(Failure(status=501, text=text, retry=False))
             scripted = self._taken()
             said = scripted if isinstance(scripted, Answer | Failure) else scripted(self._parsed(asked))
             if isinstance(said, Failure):
                 return self._failed(said)
             self.served += 1
-            return Reply(status=200, body=self._answer(asked, said, verdict))
+            answer = self._answer(asked, said, verdict)
+            if not (self._parsed(asked).get("stream") is True if stream is None else stream):
+                return Reply(status=200, body=answer)
+            frames = self._frames(asked, answer, Pieces(said.stream.seed))
+            return Reply(status=200, body=answer, sending=sending(frames, self._error_frame(), said.stream))
+
+    def _counted(
+        self, body: bytes, headers: Mapping[str, str] | None, counted: Callable[[int], dict[str, Any]]
+    ) -> tuple[int, dict[str, Any]]:
+        with self._lock:
+            try:
+                asked = self._read(body, headers)
+            except UNREADABLE as error:
+                return 400, self._error(unreadable(error))
+            violations = broken(self.rules, asked, counting=True)
+            if violations:
+                return violations[0].status, self._error(violations[0])
+            return 200, counted(self._size(asked))
 
     def _judged(self, body: bytes, headers: Mapping[str, str] | None) -> tuple[Verdict, Asked | None]:
         try:
@@ -122,7 +155,9 @@ class Referee(ABC, Generic[Asked]):
 
     def _failed(self, failure: Failure) -> Reply:
         kind = ERROR_TYPES.get(failure.status, "api_error")
-        violation = Violation(code="scripted", path="", text=failure.text, error_type=kind)
+        violation = Violation(
+            code="scripted", path="", text=failure.text, status=failure.status, error_type=kind
+        )
         headers = {} if failure.retry_after is None else {"retry-after": str(failure.retry_after)}
         if not failure.retry:
             headers["x-should-retry"] = "false"
@@ -158,6 +193,14 @@ class Referee(ABC, Generic[Asked]):
     @abstractmethod
     def _answer(self, asked: Asked, said: Answer, verdict: Verdict) -> dict[str, Any]:
         """The wire's answer body."""
+
+    @abstractmethod
+    def _frames(self, asked: Asked, answer: dict[str, Any], pieces: Pieces) -> Iterator[bytes]:
+        """The wire's events for an answer body."""
+
+    def _error_frame(self) -> bytes:
+        """The wire's event for an error in the middle of a stream."""
+        return frame(self._error(STREAM_ERROR))
 
 
 def unreadable(error: Exception) -> Violation:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, Literal
 
 import msgspec
 
@@ -16,11 +16,26 @@ class Call(msgspec.Struct, frozen=True, kw_only=True):
     id: str | None = None
 
 
+class Stream(msgspec.Struct, frozen=True, kw_only=True):
+    """How an answer goes out when the request asks for a stream.
+
+    `seed` decides the sizes of deltas and of writes. `fault` "error": an error event takes the place of
+    everything after the first `after` events; "cut": the connection closes in the middle of the next event.
+    `pause`: seconds before each write.
+    """
+
+    seed: int = 0
+    fault: Literal["error", "cut"] | None = None
+    after: int = 3
+    pause: float = 0.0
+
+
 class Answer(msgspec.Struct, frozen=True, kw_only=True):
     """A scripted answer, rendered in the order thinking, text, calls.
 
     `thinking` None: no thinking block; "" is one whose text is omitted. `text` None: no text.
     `output_tokens` None: counted. `stop_reason` None: what follows from the content, in the wire's words.
+    `stream` matters only for a request that asks for one.
     """
 
     text: str | None = None
@@ -28,6 +43,7 @@ class Answer(msgspec.Struct, frozen=True, kw_only=True):
     calls: tuple[Call, ...] = ()
     stop_reason: str | None = None
     output_tokens: int | None = None
+    stream: Stream = Stream()
 
 
 class Failure(msgspec.Struct, frozen=True, kw_only=True):

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
@@ -11,27 +15,39 @@ from urllib.parse import urlsplit
 import msgspec
 
 from foreword.testing.anthropic_referee import AnthropicReferee
+from foreword.testing.deepseek_referee import DeepSeekReferee
+from foreword.testing.gemini_referee import GeminiReferee
 from foreword.testing.openai_chat_referee import OpenAIChatReferee
+from foreword.testing.openai_responses_referee import OpenAIResponsesReferee
 from foreword.testing.referee import Reply
 from foreword.testing.script import ScriptExhausted
+from foreword.testing.sse import Sending
 
-MESSAGES = "/v1/messages"
-COUNT_TOKENS = "/v1/messages/count_tokens"
-CHAT_COMPLETIONS = "/v1/chat/completions"
+Route = Callable[[bytes, dict[str, str]], Reply]
+
+# The wire whose model stands in the path.
+GEMINI_MODEL = re.compile(r"^/v1(?:beta)?/models/[^/:]+:")
 
 
 class RefereeServer:
     """Serves one referee of each wire given; use as a context manager.
 
-    `base_url` has no path: the `anthropic` client takes it as it is, the `openai` client with `/v1`.
-    Answers are whole, never streamed: a legal request for a stream gets 501. A test whose script ran out
-    gets a 500 that says so, marked not to be retried.
+    `base_url` has no path: the `anthropic` and `google-genai` clients take it as it is, the `openai` client
+    with `/v1`, or with `/deepseek` for DeepSeek. A request that asks for a stream gets one, as scripted. A
+    test whose script ran out gets a 500 that says so, marked not to be retried.
     """
 
     def __init__(
-        self, *, anthropic: AnthropicReferee | None = None, openai_chat: OpenAIChatReferee | None = None
+        self,
+        *,
+        anthropic: AnthropicReferee | None = None,
+        openai_chat: OpenAIChatReferee | None = None,
+        openai_responses: OpenAIResponsesReferee | None = None,
+        deepseek: DeepSeekReferee | None = None,
+        gemini: GeminiReferee | None = None,
     ) -> None:
-        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(anthropic, openai_chat))
+        routes = dict(_routes(anthropic, openai_chat, openai_responses, deepseek, gemini))
+        self._server = ThreadingHTTPServer(("127.0.0.1", 0), _handler(routes))
         self._server.daemon_threads = True
         self._thread = threading.Thread(
             target=self._server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True
@@ -62,32 +78,54 @@ class RefereeServer:
         self.stop()
 
 
-def _handler(
-    anthropic: AnthropicReferee | None, openai_chat: OpenAIChatReferee | None
-) -> type[BaseHTTPRequestHandler]:
+def _handler(routes: Mapping[str, Route]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             path = urlsplit(self.path).path
-            try:
-                reply = _routed(path, body, dict(self.headers.items()), anthropic, openai_chat)
-            except ScriptExhausted as exhausted:
-                reply = Reply(status=500, body=_plain(str(exhausted)), headers={"x-should-retry": "false"})
-            self._send(reply)
+            route = routes.get(GEMINI_MODEL.sub("gemini:", path, count=1))
+            if route is None:
+                reply = Reply(status=404, body=_plain(f"nothing is served at {path}"))
+            else:
+                try:
+                    reply = route(body, dict(self.headers.items()))
+                except ScriptExhausted as exhausted:
+                    reply = _failed(str(exhausted))
+            if reply.sending:
+                self._send_stream(reply, reply.sending)
+            else:
+                self._send(reply)
 
         def do_GET(self) -> None:
             self._send(Reply(status=404, body=_plain(f"nothing is served at {self.path}")))
 
         def _send(self, reply: Reply) -> None:
             payload = msgspec.json.encode(reply.body)
-            self.send_response(reply.status)
-            for name, value in {"content-type": "application/json", **reply.headers}.items():
-                self.send_header(name, value)
-            self.send_header("content-length", str(len(payload)))
-            self.end_headers()
+            self._head(reply, "application/json", "content-length", str(len(payload)))
             self.wfile.write(payload)
+
+        def _send_stream(self, reply: Reply, sending: Sending) -> None:
+            self._head(reply, "text/event-stream; charset=utf-8", "transfer-encoding", "chunked")
+            try:
+                for piece in sending.writes:
+                    time.sleep(sending.pause)
+                    self.wfile.write(b"%x\r\n%b\r\n" % (len(piece), piece))
+                    self.wfile.flush()
+                if sending.cut:
+                    self.close_connection = True
+                else:
+                    self.wfile.write(b"0\r\n\r\n")
+            except ConnectionError:
+                # The client had enough of the stream.
+                self.close_connection = True
+
+        def _head(self, reply: Reply, kind: str, framing: str, value: str) -> None:
+            self.send_response(reply.status)
+            for name, said in {"content-type": kind, framing: value, **reply.headers}.items():
+                self.send_header(name, said)
+            self.end_headers()
 
         def log_message(self, format: str, *args: object) -> None:
             """Stay silent: a test reads answers, not a log."""
@@ -95,20 +133,39 @@ def _handler(
     return Handler
 
 
-def _routed(
-    path: str,
-    body: bytes,
-    headers: dict[str, str],
+def _routes(
     anthropic: AnthropicReferee | None,
     openai_chat: OpenAIChatReferee | None,
-) -> Reply:
-    if path == COUNT_TOKENS and anthropic:
-        status, counted = anthropic.count(body, headers)
-        return Reply(status=status, body=counted)
-    referee = {MESSAGES: anthropic, CHAT_COMPLETIONS: openai_chat}.get(path)
-    if referee is None:
-        return Reply(status=404, body=_plain(f"nothing is served at {path}"))
-    return referee.reply(body, headers)
+    openai_responses: OpenAIResponsesReferee | None,
+    deepseek: DeepSeekReferee | None,
+    gemini: GeminiReferee | None,
+) -> Iterator[tuple[str, Route]]:
+    if anthropic:
+        yield "/v1/messages", anthropic.reply
+        yield "/v1/messages/count_tokens", _counting(anthropic.count)
+    if openai_chat:
+        yield "/v1/chat/completions", openai_chat.reply
+    if openai_responses:
+        yield "/v1/responses", openai_responses.reply
+        yield "/v1/responses/input_tokens", _counting(openai_responses.count)
+    if deepseek:
+        yield "/deepseek/chat/completions", deepseek.reply
+    if gemini:
+        yield "gemini:generateContent", partial(gemini.reply, stream=False)
+        yield "gemini:streamGenerateContent", partial(gemini.reply, stream=True)
+        yield "gemini:countTokens", _counting(gemini.count)
+
+
+def _counting(count: Callable[[bytes, dict[str, str]], tuple[int, dict[str, Any]]]) -> Route:
+    def counted(body: bytes, headers: dict[str, str]) -> Reply:
+        status, answer = count(body, headers)
+        return Reply(status=status, body=answer)
+
+    return counted
+
+
+def _failed(text: str) -> Reply:
+    return Reply(status=500, body=_plain(text), headers={"x-should-retry": "false"})
 
 
 def _plain(text: str) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Reading a request without trusting its form: the parts that both wires share."""
+"""Reading a request without trusting its form: the parts that the wires share."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ UNCOUNTED = frozenset(
 UNREADABLE = (msgspec.DecodeError, RecursionError)
 
 
-def opened(body: bytes) -> tuple[dict[str, Any], list[bytes]]:
-    """Parse a body; return its members, and the raw bytes of each message. Raises `UNREADABLE`.
+def opened(body: bytes, listed: str = "messages") -> tuple[dict[str, Any], list[bytes]]:
+    """Parse a body; return its members, and the raw bytes of each item of `listed`. Raises `UNREADABLE`.
 
-    Messages stay raw so that those seen before need no second decoding; they are not checked yet. A
-    `messages` member that is not a list is decoded like any other.
+    Items stay raw so that those seen before need no second decoding; they are not checked yet. A `listed`
+    member that is not a list is decoded like any other.
     """
     raw = msgspec.json.decode(body, type=dict[str, msgspec.Raw])
-    messages = raw.pop("messages", None)
+    items = raw.pop(listed, None)
     members: dict[str, Any] = {name: msgspec.json.decode(value) for name, value in raw.items()}
-    if messages is None:
+    if items is None:
         return members, []
     try:
-        each = msgspec.json.decode(messages, type=list[msgspec.Raw])
+        each = msgspec.json.decode(items, type=list[msgspec.Raw])
     except msgspec.ValidationError:
-        return {**members, "messages": msgspec.json.decode(messages)}, []
-    return {**members, "messages": each}, [bytes(message) for message in each]
+        return {**members, listed: msgspec.json.decode(items)}, []
+    return {**members, listed: each}, [bytes(item) for item in each]
 
 
 def objects(value: object) -> list[dict[str, Any]]:

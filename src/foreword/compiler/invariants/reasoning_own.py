@@ -23,6 +23,8 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
             fault = "reasoning that was not returned to us"
         elif (sent.wire, sent.model) != (target.codec.wire, target.params.model):
             fault = f"reasoning of {sent.model} on {sent.wire}"
+        elif event.seq == compiled.epoch.body.block:
+            continue  # what stands behind a compaction block is bound to that
         elif target.spec.binds_thinking and body.request < compiled.epoch.seq:  # type: ignore[union-attr, operator]
             fault = "reasoning bound to a prefix that no longer stands"
         else:

@@ -1,4 +1,4 @@
-"""The first message is the user's, and the last is not the assistant's."""
+"""The first message is the user's, but for a compaction block, and the last is not the assistant's."""
 
 from __future__ import annotations
 
@@ -9,7 +9,9 @@ from foreword.compiler.invariants.rule import Broken, Invariant
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
-    if start <= compiled.head < compiled.size and compiled.unit(compiled.head).role == "assistant":
+    opened = compiled.epoch.body.block is not None
+    first = compiled.head
+    if not opened and start <= first < compiled.size and compiled.unit(first).role == "assistant":
         yield Broken(rule="role_order", unit=compiled.head, events=(), fault="the assistant speaks first")
     last = compiled.size - 1
     if compiled.size and compiled.unit(last).role == "assistant":

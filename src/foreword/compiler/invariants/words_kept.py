@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
+from foreword.compiler.render import block_of, repeats
 from foreword.core.block import Image, Text
 from foreword.core.view import Item, Notice, Turn
 
@@ -19,8 +20,11 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
         if (unit := compiled.unit(index)).category != "summary"
         for seq in unit.events
     }
+    block = block_of(compiled.view, compiled.epoch)
     for item in fold.items[first:]:
         if item.kept and item.seq not in fold.revoked and item.seq not in shown and _says(item):
+            if block is not None and repeats(block, item):
+                continue
             yield Broken(
                 rule="words_kept", unit=None, events=item.events, fault="a person's words are missing"
             )

@@ -14,13 +14,13 @@ import msgspec
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import CutPoints
 from foreword.compiler.passes.externalize import excerpt_replacement, rewrite_draft
-from foreword.compiler.render import read_tool_name
+from foreword.compiler.render import block_of, read_tool_name
 from foreword.compiler.summary import summarize
 from foreword.core.block import Text
 from foreword.core.event import Draft, Replacement, Why
 from foreword.core.frame import frame
 from foreword.core.reference import recall
-from foreword.core.view import Interaction, Item, View
+from foreword.core.view import Change, Interaction, Item, View
 
 _LEAST_SUMMARY = 60
 """Tokens a summary may always have: its head line and a word of what was last said."""
@@ -119,7 +119,7 @@ def _sizes(compiled: Compiled) -> Sizes:
     for unit in compiled.units:
         if unit.section != "message":
             continue
-        if unit.category == "summary":
+        if unit.category == "summary" and unit.by == "summarize_stages":
             summaries[unit.events] = unit.tokens
         elif unit.events:
             events[unit.events[0]] = events.get(unit.events[0], 0) + unit.tokens
@@ -127,21 +127,30 @@ def _sizes(compiled: Compiled) -> Sizes:
 
 
 def _old_items(view: View, keep: int) -> list[Item]:
-    """Items before the ``keep`` newest interactions; the newest interaction and what follows always stay."""
+    """Items before the ``keep`` newest interactions; the newest interaction, or the newest item, always stays."""
     items = view.fold.items
+    oldest_kept = max(0, len(items) - 1)
     seen = 0
     for index in range(len(items) - 1, -1, -1):
         if isinstance(items[index], Interaction):
+            oldest_kept = index
             seen += 1
             if seen >= max(1, keep):
-                return items[: CutPoints(view).at_or_before(index)]
-    return []
+                break
+    return items[: CutPoints(view).at_or_before(oldest_kept)]
 
 
 def _plan(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
     view = compiled.view
+    block = block_of(view, compiled.epoch)
+    told = set(view.fold.items[: block.covers]) | {block} if block is not None else set[Item]()
     old = [
-        item for item in _old_items(view, level.keep) if not item.kept and item.seq not in view.fold.revoked
+        item
+        for item in _old_items(view, level.keep)
+        if not item.kept
+        and item.seq not in view.fold.revoked
+        and item not in told
+        and not isinstance(item, Change)
     ]
     free = [item for item in old if _summary_of(view, item) is None]
     cleared = [] if compiled.target.reader == "none" else _clearable(compiled, free, sizes)

@@ -1,0 +1,250 @@
+"""The OpenAI Responses wire: values to units and units to one request body, in render order.
+
+Body: ``model``, keys of the tools layer, ``tools``, ``instructions``, keys of the message layer, ``input``, then
+members that no cache looks at. An input item is a unit. System blocks are pieces of the one string
+``instructions``, joined by an empty line: a unit's bytes stand inside its quotes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from msgspec.structs import replace
+
+from foreword.codecs.late import NothingLate, compaction_members, late_piece
+from foreword.codecs.openai_responses_blocks import (
+    OUTPUT,
+    PARTS,
+    WIRE,
+    Form,
+    assistant_forms,
+    content,
+    opaque_form,
+    part_form,
+    result_form,
+)
+from foreword.codecs.openai_responses_decode import (
+    decode_messages,
+    decode_request,
+    decode_response,
+    decode_tools,
+    encode_response,
+    usage_from,
+)
+from foreword.codecs.parts import json_object, members, tool_name
+from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
+from foreword.core.canonical import compact
+from foreword.core.request import Compaction, Layer, Params, Piece, Unit
+from foreword.errors import MalformedRequest
+
+KEY_LAYERS: dict[str, Layer] = {
+    "prompt_cache_key": "tools",
+    "service_tier": "tools",
+    "reasoning": "tools",
+    "text": "tools",
+    "parallel_tool_calls": "tools",
+    "prompt": "tools",
+    "tool_choice": "messages",
+}
+"""Member -> the first layer that a change of it invalidates (cache diagnostics of the provider, 2026-11-30)."""
+COUNTED_KEYS = frozenset({"text"})
+"""Keys whose value (an output schema) a tokenizer sees."""
+RESERVED = frozenset({"model", "max_output_tokens", "tools", "instructions", "input"})
+LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
+
+_OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"instructions":"', "message": b'"input":['}
+_CLOSE = {"key": b"", "tool": b"]", "system": b'"', "message": b"]"}
+_JOIN = {"key": b",", "tool": b",", "system": rb"\n\n", "message": b","}
+
+
+class OpenAIResponsesCodec(NothingLate):
+    """Encode to the OpenAI Responses wire and read it. Stateless."""
+
+    wire = WIRE
+    version = 1
+    message_tokens = 3
+    """The provider publishes no rule for items; the figure of its Chat wire, corrected by calibration."""
+    tools_tokens = 0
+    merges = False
+    system_anywhere = True
+    late = frozenset({"additional_tools", "configuration_update"})
+    effort = ("reasoning", "effort")
+
+    decode_request = staticmethod(decode_request)
+    decode_messages = staticmethod(decode_messages)
+    decode_tools = staticmethod(decode_tools)
+    decode_response = staticmethod(decode_response)
+    encode_response = staticmethod(encode_response)
+    usage_from = staticmethod(usage_from)
+
+    def keys(self, params: Params) -> list[Piece]:
+        """Return the model and the keys that invalidate a layer, by layer, each layer in the given order.
+
+        Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
+        """
+        for name in params.keys:
+            if name in RESERVED:
+                raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
+        found = [
+            _key(KEY_LAYERS[name], name, params.keys[name]) for name in params.keys if name in KEY_LAYERS
+        ]
+        return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
+
+    def tool(self, tool: ToolSpec) -> Piece:
+        """Encode a tool."""
+        data = compact(self._tool(tool))
+        return Piece(
+            section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode(), markable=False
+        )
+
+    def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
+        if removed or not added:
+            return []
+        tools = [self._tool(tool) for tool in added]
+        return [
+            late_piece(
+                {"type": "additional_tools", "role": "developer", "tools": tools}, "developer", "late_tools"
+            )
+        ]
+
+    def late_effort(self, effort: str) -> list[Piece]:
+        update = {"type": "configuration_update", "reasoning": {"effort": effort}}
+        return [late_piece(update, "developer", "late_effort")]
+
+    def compaction(self, block: Opaque) -> Compaction | None:
+        return None if compaction_members(block, WIRE) is None else Compaction(place="anywhere", whole=True)
+
+    def _tool(self, tool: ToolSpec) -> dict[str, Any]:
+        """Write a tool as a function; one of another type of this wire is sent as its members stand.
+
+        A schema that was not written for this wire is no strict one, which the provider would assume.
+        """
+        extra = members(tool.extra, WIRE, own=False)
+        if extra.get("type", "function") != "function":
+            value = extra
+        else:
+            value: dict[str, Any] = {"type": "function", "name": tool_name(tool.name)}
+            if tool.description:
+                value["description"] = tool.description
+            value["parameters"] = tool.schema or {"type": "object", "properties": {}}
+            value |= {"strict": False, **extra}
+        return value
+
+    def system(self, block: Text) -> Piece:
+        """Encode a system block as a piece of `instructions`."""
+        data = compact(block.text)[1:-1]
+        return Piece(
+            section="system", layer="system", role="", kind="text", data=data, text=block.text, markable=False
+        )
+
+    def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]:
+        """Encode a message, a piece an item; [] when nothing of it can be sent.
+
+        A message of the assistant gives its reasoning, texts and calls as items in order. When reasoning of it
+        can't be sent (`thinking` False, or none of the provider's encrypted content), all of it is left out, and
+        so are the item ids by which the provider would look for it. Another message gives its results as items,
+        then what it says.
+        """
+        own = message.wire == WIRE
+        if message.role == "assistant":
+            thoughts = [block for block in message.blocks if isinstance(block, Thinking)]
+            paired = thinking and message.wire in (None, WIRE) and all(block.signature for block in thoughts)
+            forms = assistant_forms(message, paired=paired)
+            # An answer that was cut may end in reasoning, which is refused without the item it led to.
+            ended = max((n for n, (_, _, kind, _) in enumerate(forms, 1) if kind != "thinking"), default=0)
+            pieces = [_piece(role, kind, form, index) for index, role, kind, form in forms[:ended]]
+            if pieces and thoughts and not (paired and ended == len(forms)):
+                pieces[0] = replace(pieces[0], lost=("reasoning", *pieces[0].lost))
+            return pieces
+        pieces: list[Piece] = []
+        said: list[tuple[int, Form]] = []
+        for index, block in enumerate(message.blocks):
+            match block:
+                case ToolResult() if message.role == "user":
+                    pieces.append(_piece("tool", "tool_result", result_form(block, own=own), index))
+                case Opaque(wire=wire, form=kind, raw=raw) if (
+                    wire == WIRE and kind not in PARTS and not kind.startswith("input_") and json_object(raw)
+                ):
+                    pieces.append(_piece(message.role, "opaque", opaque_form(block), index))
+                case Text(text=text) if not text.strip():
+                    pass
+                case Thinking():
+                    pass
+                case _:
+                    said.append((index, part_form(block, message.role, own=own)))
+        if said:
+            pieces.append(_said(message, said, own=own))
+        return pieces
+
+    def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
+        """Encode results as items, in order; the kind of each is that of the call it answers."""
+        kinds = {
+            block.id: str((block.extra or {}).get("type", "function_call"))
+            for block in (asked.blocks if asked is not None and asked.wire == WIRE else ())
+            if isinstance(block, ToolCall)
+        }
+        forms = [
+            result_form(result, own=False, kind=kinds.get(result.call_id, "function_call") + OUTPUT)
+            for result in results
+        ]
+        return [_piece("tool", "tool_result", form, index) for index, form in enumerate(forms)]
+
+    def between(self, before: Unit | None, unit: Unit) -> bytes:
+        """Return the bytes between two neighbouring units, or before the first."""
+        if before is None:
+            return b"{" + _OPEN[unit.section]
+        if before.section == unit.section:
+            return _JOIN[unit.section]
+        return _CLOSE[before.section] + b"," + _OPEN[unit.section]
+
+    def close(self, last: Unit | None, params: Params) -> bytes:
+        """Return the bytes after the last unit: closers, the output limit and members no cache looks at.
+
+        An output of 0 tokens means no limit: no member.
+        """
+        rest = {name: value for name, value in params.keys.items() if name not in KEY_LAYERS}
+        if params.max_output:
+            rest = {"max_output_tokens": params.max_output} | rest
+        start = b"{" if last is None else _CLOSE[last.section]
+        if last is None or last.section != "message":
+            start += (b"," if last else b"") + b'"input":[]'
+        return start + (b"," + compact(rest)[1:] if rest else b"}")
+
+    def mark(self, data: bytes, ttl: str | None) -> bytes:
+        """Return the bytes unchanged: the wire has no marks that stand on a whole item."""
+        return data
+
+
+def _said(message: Message, said: Sequence[tuple[int, Form]], *, own: bool) -> Piece:
+    forms = [form for _, form in said]
+    whole = Form(
+        value={"role": message.role, "content": content(forms), **members(message.extra, WIRE, own=own)},
+        text="\n".join(form.text for form in forms if form.text),
+        media_tokens=sum(form.media_tokens for form in forms),
+        lost=tuple(word for form in forms for word in form.lost),
+    )
+    kinds = {str(form.value["type"]) for form in forms}
+    kind = "image" if "input_image" in kinds else "text" if kinds == {"input_text"} else "opaque"
+    return _piece(message.role, kind, whole, said[0][0])
+
+
+def _key(layer: Layer, name: str, value: Any) -> Piece:
+    data = compact({name: value})[1:-1]
+    text = data.decode() if name in COUNTED_KEYS else ""
+    return Piece(section="key", layer=layer, role="", kind=name, data=data, text=text, markable=False)
+
+
+def _piece(role: str, kind: str, form: Form, source: int) -> Piece:
+    return Piece(
+        section="message",
+        layer="messages",
+        role=role,
+        kind=kind,
+        data=compact(form.value),
+        text=form.text,
+        media_tokens=form.media_tokens,
+        markable=False,
+        source=source,
+        lost=form.lost,
+    )

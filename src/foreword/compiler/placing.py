@@ -1,0 +1,111 @@
+"""Placing: which of two channels a notice goes by, where the wire takes the operator's only between certain turns.
+
+On such a wire (Anthropic) a system message stands behind the user's turn and is last, or the assistant follows.
+Decided for what no request has shown yet, behind what was sent; so it is the same step by step and from scratch.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import msgspec
+
+from foreword.core.block import Message, Role, Text
+from foreword.core.frame import frame
+from foreword.core.request import Category, Piece, Unit
+from foreword.core.target import Target
+
+OPERATOR = ("system", "developer")
+UNANSWERED = frame("note", "No answer to this was recorded.")
+GO_ON = frame("note", "Go on.")
+
+
+class Placed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """A piece with its provenance, before it is counted.
+
+    ``instead``: the same in the user's channel, for a piece in the operator's; None: it has no such form.
+    ``alone``: it opens a message of its own.
+    """
+
+    piece: Piece
+    category: Category
+    events: tuple[int, ...]
+    by: str
+    why: str
+    instead: Piece | None = None
+    alone: bool = False
+
+
+def engine_text(
+    target: Target,
+    text: str,
+    category: Category,
+    events: tuple[int, ...],
+    by: str,
+    why: str,
+    *,
+    role: Role = "user",
+) -> Iterator[Placed]:
+    """Yield a text of the engine as a message of its own."""
+    message = Message(role=role, blocks=(Text(text=text),))
+    for piece in target.codec.message(message, thinking=False, params=target.params):
+        named = msgspec.structs.replace(piece, kind=category)
+        yield Placed(piece=named, category=category, events=events, by=by, why=why)
+
+
+def settle(placed: Sequence[Placed], target: Target, previous: Unit | None) -> list[Placed]:
+    """Return the pieces as the wire takes them behind ``previous`` (None: nothing was sent yet).
+
+    A notice goes by the operator's channel where that is legal, else by the user's. What has no form there (a
+    change of tools) makes its place legal, at the cost of a note.
+    """
+    role = previous.role if previous is not None and previous.section == "message" else ""
+    if target.codec.system_anywhere or (role not in OPERATOR and not any(map(_operator, placed))):
+        return list(placed)
+    found: list[Placed] = []
+    for item, after in zip(placed, _followers(placed), strict=True):
+        if item.piece.section != "message":
+            found.append(item)
+            continue
+        for each in _legal(item, role, after, target):
+            found.append(each)
+            role = each.piece.role
+    return found
+
+
+def _followers(placed: Sequence[Placed]) -> list[str]:
+    """Return for each piece the role of the next one that is not the operator's; at the end an answer follows."""
+    after, found = "assistant", list[str]()
+    for item in reversed(placed):
+        found.append(after)
+        after = after if _operator(item) else item.piece.role
+    return found[::-1]
+
+
+def _legal(item: Placed, role: str, after: str, target: Target) -> Iterator[Placed]:
+    if not _operator(item):
+        if role in OPERATOR and item.piece.role == "user":
+            yield from _unanswered(target)
+        yield item
+    elif item.instead is not None:
+        if role in (*OPERATOR, "user") and after == "assistant":
+            yield item
+        else:
+            if role in OPERATOR:
+                yield from _unanswered(target)
+            yield msgspec.structs.replace(item, piece=item.instead)
+    else:
+        if role in OPERATOR and item.alone:
+            yield from _unanswered(target)
+        if role not in OPERATOR and role != "user" or role in OPERATOR and item.alone:
+            yield from engine_text(target, GO_ON, "envelope", (), "placing", "a change stands behind a turn")
+        yield item
+
+
+def _operator(item: Placed) -> bool:
+    return item.piece.section == "message" and item.piece.role in OPERATOR
+
+
+def _unanswered(target: Target) -> Iterator[Placed]:
+    why = "the user goes on after a notice that got no answer"
+    yield from engine_text(target, UNANSWERED, "envelope", (), "placing", why, role="assistant")

@@ -1,0 +1,298 @@
+"""Ledger: one row for every model call of a log, with its tokens, its money, and what is not known. A pure fold.
+
+A call has one row however many records tell of it; attempts before it and summaries that the provider made within
+it have rows of their own.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
+from typing import Literal
+
+from msgspec import Struct
+
+from foreword.core.event import (
+    Answered,
+    Called,
+    Draft,
+    EpochStarted,
+    Event,
+    ForeignNoted,
+    Rewritten,
+    Said,
+)
+from foreword.core.price import Cost, cost_at, is_peak, recorded, tier_of
+from foreword.core.prices import Prices
+from foreword.core.usage import NOTHING, Usage
+
+Kind = Literal["call", "compaction", "sub_context", "embedding"]
+Status = Literal["ok", "cut", "failed", "cancelled", "retried", "raced"]
+Phase = Literal["cold", "warm", "epoch"]
+Fact = Draft | Event
+
+NOTED: dict[str, Status] = {"api_error": "failed", "aborted": "cancelled"}
+"""Code of an importer's note -> what became of the call that it tells of, for which its file counts no token."""
+STOPPED: dict[str, Status] = {"error": "failed", "aborted": "cancelled"}
+"""Stop reason of an answer that broke off -> why, where the record says so."""
+TOLERANCE = 1_000
+"""Picodollars (1e-9 USD) up to which a recorded cost agrees: programs add floats."""
+
+
+class Row(Struct, frozen=True, kw_only=True, gc=False):
+    """One model call.
+
+    `step`: the answer's number in its session, from 1; a call that came to nothing has that of the answer it was
+    for. `turn`: how many times a person had spoken, 0 before the first. `at`: microseconds since 1970 UTC, None:
+    unknown. `model`: as recorded, so with its version. `status` `cut`: the answer broke off, by whom isn't told;
+    `retried`: an attempt before another one. `usage` None: unknown. `recorded`: picodollars that the record states.
+    `phase`: `epoch` for the first call after the base was rebuilt, else `cold` when nothing was read from the
+    cache, or `warm`. `tier`: prompt size above which its prices hold, 0: the base price. `peak` None: no peak hours.
+    `key`: the same for all copies of one call, in whichever session.
+    """
+
+    session: str
+    step: int
+    turn: int
+    at: int | None
+    model: str | None
+    kind: Kind
+    status: Status
+    usage: Usage | None
+    cost: Cost
+    recorded: int | None = None
+    phase: Phase | None = None
+    first_token_ms: int | None = None
+    total_ms: int | None = None
+    tier: int | None = None
+    peak: bool | None = None
+    terms: tuple[str, ...] = ()
+    project: str | None = None
+    user: str | None = None
+    key: tuple[object, ...] = ()
+
+    @property
+    def input(self) -> int | None:
+        """The whole prompt in tokens; None: unknown."""
+        return self.usage.total_input if self.usage is not None else None
+
+    @property
+    def mismatch(self) -> bool:
+        """Whether a cost is recorded, another one comes out, and they differ by more than 1e-9 USD."""
+        known = self.cost.picodollars
+        return known is not None and self.recorded is not None and abs(known - self.recorded) > TOLERANCE
+
+
+def rows(
+    facts: Iterable[Fact],
+    *,
+    session: str,
+    prices: Prices,
+    kind: Kind = "call",
+    project: str | None = None,
+) -> Iterator[Row]:
+    """Yield the rows of one session, in log order.
+
+    `kind`: of its answers, `sub_context` for the session of a sub-agent. The user is the `subject` of each fact.
+    An erased answer has a row of unknown tokens.
+    """
+    fold = _Fold(session, prices, kind, project)
+    for number, fact in enumerate(facts):
+        yield from fold.rows_of(number, fact)
+
+
+def once(calls: Iterable[Row]) -> Iterator[Row]:
+    """Leave out copies of calls: forks share the past of their parent, and some tools copy it to a new file."""
+    seen: set[tuple[object, ...]] = set()
+    for row in calls:
+        if row.key not in seen:
+            seen.add(row.key)
+            yield row
+
+
+def rewrites(facts: Iterable[Fact]) -> dict[str, int]:
+    """Count the rewrites of a session by kind: `epochs`, each `How`, and `foreign`, those of the original tool."""
+    counts: Counter[str] = Counter()
+    for fact in facts:
+        match fact.body:
+            case Rewritten(how=how):
+                counts[how] += 1
+            case EpochStarted():
+                counts["epochs"] += 1
+            case ForeignNoted(code="compaction"):
+                counts["foreign"] += 1
+            case _:
+                pass
+    return dict(sorted(counts.items()))
+
+
+class Totals(Struct, frozen=True, kw_only=True):
+    """Figures of many calls.
+
+    `usage` and `cost` (picodollars) add up what is known; `unknown` counts the calls whose cost is not. `recorded`:
+    picodollars stated for `recorded_calls` calls. `peak_input`: the largest prompt. A mismatch: see `Row`.
+    """
+
+    calls: int
+    statuses: dict[str, int]
+    kinds: dict[str, int]
+    usage: Usage
+    counted: int
+    cost: int
+    unknown: int
+    unknown_names: tuple[str, ...]
+    recorded: int
+    recorded_calls: int
+    mismatches: int
+    peak_input: int
+
+    @property
+    def hit_rate(self) -> float | None:
+        """Cache reads as a share of all prompts, from the totals; None: no prompt, or an unknown part of one."""
+        whole = self.usage.total_input
+        return None if self.usage.cache_read is None or not whole else self.usage.cache_read / whole
+
+
+def total(calls: Iterable[Row]) -> Totals:
+    """Add up calls. Exact: integers throughout."""
+    listed = list(calls)
+    known = [row.usage for row in listed if row.usage is not None]
+    costs = [row.cost.picodollars for row in listed if row.cost.picodollars is not None]
+    stated = [row.recorded for row in listed if row.recorded is not None]
+    return Totals(
+        calls=len(listed),
+        statuses=dict(Counter(row.status for row in listed)),
+        kinds=dict(Counter(row.kind for row in listed)),
+        usage=sum(known, NOTHING),
+        counted=len(known),
+        cost=sum(costs),
+        unknown=len(listed) - len(costs),
+        unknown_names=tuple(dict.fromkeys(name for row in listed for name in row.cost.unknown)),
+        recorded=sum(stated),
+        recorded_calls=len(stated),
+        mismatches=sum(row.mismatch for row in listed),
+        peak_input=max((row.input or 0 for row in listed), default=0),
+    )
+
+
+def grouped(calls: Iterable[Row], by: Callable[[Row], str]) -> dict[str, Totals]:
+    """Add up calls by a key of theirs, in the order in which the keys first occur."""
+    groups: dict[str, list[Row]] = {}
+    for row in calls:
+        groups.setdefault(by(row), []).append(row)
+    return {name: total(group) for name, group in groups.items()}
+
+
+class _Fold:
+    def __init__(self, session: str, prices: Prices, kind: Kind, project: str | None) -> None:
+        self.session = session
+        self.prices = prices
+        self.kind: Kind = kind
+        self.project = project
+        self.step = 0
+        self.turn = 0
+        self.spoken = False
+        self.rebuilt = False
+        self.told: set[str] = set()
+
+    def rows_of(self, number: int, fact: Fact) -> Iterator[Row]:
+        match fact.body:
+            case Said(person=True):
+                self.turn += not self.spoken
+                self.spoken = True
+            case EpochStarted() | ForeignNoted(code="compaction"):
+                self.rebuilt = self.step > 0
+            case ForeignNoted(code=code) if code in NOTED:
+                yield self._row(number, fact, Called(usage=NOTHING), self.kind, NOTED[code], self.step + 1)
+            case Called() as body:
+                kind = self.kind if body.kind == "call" else body.kind
+                step = self.step + (body.kind == "call")
+                yield from self._attempts(number, fact, body, kind, step)
+                yield self._row(number, fact, body, kind, body.status, step)
+            case Answered() as body:
+                yield from self._answer(number, fact, body)
+            case None if isinstance(fact, Event) and fact.kind == "answered":
+                self.step += 1
+                yield self._row(number, fact, Called(), self.kind, "ok", self.step)
+            case _:
+                pass
+
+    def _answer(self, number: int, fact: Fact, body: Answered) -> Iterator[Row]:
+        rest = body.usage is None and body.response_id in self.told
+        if rest:  # the rest of an answer that was recorded while it was being written
+            return
+        self.step += 1
+        self.spoken = False
+        if body.response_id is not None:
+            self.told.add(body.response_id)
+        yield from self._attempts(number, fact, body, self.kind, self.step)
+        for index, usage in enumerate(body.compactions):
+            spent = Called(model=body.model, usage=usage, terms=body.terms)
+            mark = ("compaction", index)
+            yield self._row(number, fact, spent, "compaction", "ok", self.step, mark, body.response_id)
+        status = STOPPED.get(body.stop_reason or "", "cut") if body.partial else "ok"
+        yield self._row(number, fact, body, self.kind, status, self.step)
+        self.rebuilt = False
+
+    def _attempts(
+        self, number: int, fact: Fact, body: Answered | Called, kind: Kind, step: int
+    ) -> Iterator[Row]:
+        """A request is sent again only while no byte of an answer has come: such an attempt costs nothing."""
+        for attempt in range(1, body.attempts):
+            tried = Called(model=body.model, usage=NOTHING)
+            mark = ("attempt", attempt)
+            yield self._row(number, fact, tried, kind, "retried", step, mark, body.response_id)
+
+    def _row(
+        self,
+        number: int,
+        fact: Fact,
+        body: Answered | Called,
+        kind: Kind,
+        status: Status,
+        step: int,
+        mark: tuple[object, ...] = (),
+        response: str | None = None,
+    ) -> Row:
+        usage = body.usage
+        seconds = None if fact.at is None else fact.at // 1_000_000
+        spec = self.prices.spec(body.model)
+        if usage is None:
+            cost = Cost(picodollars=None, unknown=("usage",))
+        elif usage == NOTHING:
+            cost = Cost(picodollars=0)
+        elif spec is None:
+            cost = Cost(picodollars=None, unknown=(f"model.{body.model or ''}",))
+        else:
+            cost = cost_at(usage, spec, seconds, body.terms)
+        response = response or body.response_id
+        place = fact.link if isinstance(fact, Event) else (self.session, number)
+        identity = (response, body.model, fact.at) if response is not None else (place,)
+        return Row(
+            session=self.session,
+            step=step,
+            turn=self.turn,
+            at=fact.at,
+            model=body.model,
+            kind=kind,
+            status=status,
+            usage=usage,
+            cost=cost,
+            recorded=None if body.recorded_cost_usd is None else recorded(body.recorded_cost_usd),
+            phase=None if mark or kind == "compaction" else self._phase(usage),
+            first_token_ms=body.first_token_ms,
+            total_ms=body.total_ms,
+            tier=tier_of(usage, spec) if usage is not None and spec is not None else None,
+            peak=is_peak(spec, seconds) if spec is not None and seconds is not None else None,
+            terms=body.terms,
+            project=self.project,
+            user=fact.subject,
+            key=(*identity, *mark),
+        )
+
+    def _phase(self, usage: Usage | None) -> Phase | None:
+        if usage is None or not usage.total_input or usage.cache_read is None:
+            return None
+        if self.rebuilt:
+            return "epoch"
+        return "warm" if usage.cache_read else "cold"

@@ -1,0 +1,62 @@
+"""One question to an endpoint that is answered in JSON, by the standard library alone: for `doctor`, not for models."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from typing import Any
+
+import msgspec
+
+from foreword.core.canonical import compact
+from foreword.core.endpoint import Endpoint
+from foreword.engine.provider_failure import Hidden, Refusal, refused
+from foreword.errors import ConnectionFailed
+
+LARGEST = 1 << 25
+SECONDS = 5.0
+
+
+class _Stay(urllib.request.HTTPRedirectHandler):
+    """Follows no redirect: it would take the key elsewhere."""
+
+    def redirect_request(self, req: Any, fp: Any, code: int, msg: str, headers: Any, newurl: str) -> None:
+        return None
+
+
+def ask_json(
+    endpoint: Endpoint,
+    path: str,
+    body: Mapping[str, Any] | None = None,
+    *,
+    environ: Mapping[str, str] = os.environ,
+    timeout: float = SECONDS,
+) -> Any:
+    """Return what is served at a path, as JSON values; a body makes it a POST. ``timeout``: seconds.
+
+    Raises: ProviderError; EndpointError without a key that is needed.
+    """
+    key = endpoint.key_headers(environ)
+    data = None if body is None else compact(body)
+    headers = {"accept": "application/json", "content-type": "application/json", **endpoint.headers, **key}
+    request = urllib.request.Request(endpoint.at(path), data, headers)
+    handlers: list[urllib.request.BaseHandler] = [_Stay()]
+    if endpoint.local:
+        handlers.append(urllib.request.ProxyHandler({}))
+    try:
+        with urllib.request.build_opener(*handlers).open(request, timeout=timeout) as answer:
+            return msgspec.json.decode(answer.read(LARGEST))
+    except urllib.error.HTTPError as error:
+        with error:
+            told = {name.lower(): value for name, value in error.headers.items()}
+            refusal = Refusal(status=error.code, headers=told, body=error.read(1 << 16))
+        secrets = [environ[endpoint.key_env].strip()] if key and endpoint.key_env else []
+        raise refused(endpoint, refusal, Hidden(secrets=secrets, request=data or b"", model=""), 1) from None
+    except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
+        reason = getattr(error, "reason", error)
+        raise ConnectionFailed(endpoint.shown, said=f"{type(reason).__name__}: {reason}"[:200]) from error
+    except (msgspec.DecodeError, RecursionError) as error:
+        raise ConnectionFailed(endpoint.shown, said=f"no JSON at {path}", status=200) from error

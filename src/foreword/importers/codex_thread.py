@@ -1,0 +1,290 @@
+"""The rows of a Codex thread to drafts, in the order of the file.
+
+Codex records items, not calls: what the model wrote between two inputs is one answer, and the next row of
+token counts ends it, which stands after the results of its tools.
+"""
+
+from typing import Any
+
+from foreword.core.block import Block, Message, Text, Thinking
+from foreword.core.event import (
+    Answered,
+    Body,
+    Draft,
+    ForeignNoted,
+    InstructionsSet,
+    Said,
+    ToolReturned,
+    Trust,
+)
+from foreword.core.usage import Usage
+from foreword.importers.claude_records import microseconds
+from foreword.importers.codex_items import (
+    COMPACTIONS,
+    HOSTED_RESULTS,
+    RESULTS,
+    WIRE,
+    answer_blocks,
+    content_blocks,
+    is_answer,
+    kind_of,
+    opaque,
+    result_of,
+)
+from foreword.importers.codex_people import by_author
+from foreword.importers.codex_usage import NOTHING, Meter, Tokens
+from foreword.importers.decode import Unreadable, raw_of
+from foreword.importers.imported import Flaw, plain
+from foreword.importers.source import Row
+
+FORMAT = "codex"
+INSTRUCTIONS = ("base", "user", "developer")
+"""The parts of the system text, in the order in which they are sent."""
+
+
+class _Answer:
+    """A call of the model being gathered. `said_before`: somebody spoke since the call before it."""
+
+    def __init__(self, draft: Draft, *, said_before: bool) -> None:
+        self.header = draft
+        self.said_before = said_before
+        self.model: str | None = None
+        self.blocks: list[Block] = []
+        self.usage: Usage | None = None
+        self.partial = False
+
+    def draft(self) -> Draft:
+        message = Message(role="assistant", blocks=tuple(self.blocks), wire=WIRE)
+        body = Answered(message=message, model=self.model, usage=self.usage, partial=self.partial)
+        return Draft(
+            body=body, at=self.header.at, actor=FORMAT, origin=self.header.origin, trust=self.header.trust
+        )
+
+
+class Thread:
+    """A thread being read. `side`: another agent started it, so that nobody in it is a person."""
+
+    def __init__(self, source: str, *, side: bool) -> None:
+        self.source = source
+        self.side = side
+        self.flaws: list[Flaw] = []
+        self._written: list[Draft | _Answer] = []
+        self._turns: list[int] = []
+        self._answer: _Answer | None = None
+        self._unbilled: list[_Answer] = []
+        self._said = False
+        self._ended = False
+        self._compacted = False
+        self._model: str | None = None
+        self._meter = Meter()
+        self._given: dict[str, str] = {}
+        self._set: dict[str, str] = {}
+        self._injected: list[str] = []
+
+    def drafts(self) -> list[Draft]:
+        """Return what was read so far; [] when it holds no message.
+
+        A last answer of reasoning alone is left out: the file was read while it was written.
+        """
+        written = self._written
+        last = written[-1] if written else None
+        if (
+            isinstance(last, _Answer)
+            and not self._ended
+            and last.usage is None
+            and all(isinstance(block, Thinking) for block in last.blocks)
+        ):
+            text = "the last answer holds reasoning only so far; it is read when the file has grown"
+            self.flaws.append(Flaw(code="unfinished_answer", where=_where(last.header), text=text))
+            written = written[:-1]
+        drafts = [entry.draft() if isinstance(entry, _Answer) else entry for entry in written]
+        said = any(not isinstance(draft.body, ForeignNoted | InstructionsSet) for draft in drafts)
+        return drafts if said else []
+
+    def unbilled(self) -> int:
+        """Count the answers whose tokens no row says."""
+        return sum(isinstance(entry, _Answer) and entry.usage is None for entry in self._written)
+
+    def instruct(self, **texts: object) -> None:
+        """Take parts of the system text, `INSTRUCTIONS`; what is no text is passed over."""
+        self._given |= {name: text for name, text in texts.items() if isinstance(text, str) and text.strip()}
+
+    def turn(self, context: dict[str, Any]) -> None:
+        """Take the settings of the calls that follow."""
+        if isinstance(model := context.get("model"), str):
+            self._model = model
+        mode = context.get("collaboration_mode")
+        settings = mode.get("settings") if isinstance(mode, dict) else None
+        self.instruct(
+            base=context.get("base_instructions"),
+            user=context.get("user_instructions"),
+            developer=context.get("developer_instructions")
+            or (settings.get("developer_instructions") if isinstance(settings, dict) else None),
+        )
+
+    def item(self, row: Row, item: dict[str, Any]) -> bool:
+        """Take an item of the history; False: it is none."""
+        kind = kind_of(item)
+        if kind == "ghost_snapshot":
+            return False
+        try:
+            if is_answer(item):
+                blocks = answer_blocks(item, f"line-{row.number}")
+                self._answered(row, blocks)
+            elif kind in HOSTED_RESULTS and self._unbilled:
+                # Its call is no call of a tool that we know, so it stands beside that call, not as a result.
+                self._unbilled[-1].blocks.append(opaque(item))
+                self._close()
+            elif kind in RESULTS:
+                result = result_of(item, f"line-{row.number}")
+                self._close()
+                self._write(row, ToolReturned(result=result), "tool")
+            elif kind in COMPACTIONS:
+                self.compacted(row, "an opaque summary of what came before", item)
+            elif kind in ("message", "agent_message"):
+                self._message(row, item)
+            else:
+                raise Unreadable(f"an item of unknown type {plain(kind or None)}")
+        except Unreadable as error:
+            self.flaws.append(Flaw(code="unreadable", where=row.where, text=f"{error}; kept as a note"))
+            self._close()
+            self._note(row, "unreadable", str(error), raw_of(item))
+        return True
+
+    def compacted(self, row: Row, text: str, payload: dict[str, Any]) -> None:
+        """Note a compaction of the original tool, once however many rows tell of it."""
+        if not self._compacted:
+            self._close()
+            self._note(row, "compaction", text, raw_of(payload))
+        self._compacted = True
+
+    def counted(self, row: Row, payload: dict[str, Any]) -> None:
+        """Give the newest answer the tokens of a row."""
+        try:
+            billed = self._meter.read(payload)
+        except Unreadable as error:
+            self.flaws.append(Flaw(code="unreadable_usage", where=row.where, text=str(error)))
+            return
+        if billed is None or billed.last == NOTHING:
+            return
+        calls, self._unbilled = self._unbilled, []
+        self._close()
+        if len(calls) > 1 and billed.rest == NOTHING and not any(call.said_before for call in calls[1:]):
+            self._merge(calls)
+            calls = calls[:1]
+        if calls:
+            calls[-1].usage = billed.last.usage
+        if len(calls) == 2 and billed.rest.input:
+            calls[0].usage, calls[0].partial = billed.rest.usage, False
+        else:
+            self._unclaimed(row, billed.rest)
+        if not calls:
+            self._unclaimed(row, billed.last)
+
+    def ended(self, row: Row, *, aborted: bool) -> None:
+        """Take the end of a turn."""
+        if aborted and self._unbilled:
+            self._unbilled[-1].partial = True
+        self._close()
+        self._ended = True
+
+    def rolled_back(self, row: Row, turns: object) -> None:
+        """Drop the newest turns, which the person took back."""
+        if isinstance(turns, bool) or not isinstance(turns, int) or turns < 1 or not self._turns:
+            return
+        self._close()
+        start = self._turns[max(0, len(self._turns) - turns)]
+        gone = self._written[start:]
+        del self._written[start:], self._turns[max(0, len(self._turns) - turns) :]
+        self._unbilled = [answer for answer in self._unbilled if answer in self._written]
+        calls = sum(isinstance(entry, _Answer) for entry in gone)
+        text = f"{turns} turns with {calls} model calls, taken back by a rollback"
+        self._note(row, "abandoned_branch", text)
+        self.flaws.append(
+            Flaw(code="abandoned_branch", where=row.where, text=f"{text}; they are not history")
+        )
+
+    def _answered(self, row: Row, blocks: tuple[Block, ...]) -> None:
+        self._instructed(row)
+        if self._answer is None:
+            draft = self._draft(row, Answered(message=Message(role="assistant", blocks=())), "model")
+            self._answer = _Answer(draft, said_before=self._said)
+            self._answer.model = self._model
+            self._written.append(self._answer)
+            self._unbilled.append(self._answer)
+        self._answer.blocks += blocks
+        self._said = self._ended = self._compacted = False
+
+    def _message(self, row: Row, item: dict[str, Any]) -> None:
+        blocks = content_blocks(item.get("content"))
+        role = item.get("role", "user")
+        self._close()
+        if role not in ("user", "developer", "system"):
+            raise Unreadable(f"a message of unknown role {plain(role)}")
+        default: Trust = "person" if role == "user" else "operator"
+        if role == "user" and (self.side or item["type"] == "agent_message"):
+            default = "model"
+        begun = False
+        for trust, run in _runs(role, blocks, default):
+            if trust in ("person", "model"):
+                self._instructed(row)
+                if not begun:
+                    self._turns.append(len(self._written))
+                begun = True
+            else:
+                self._injected += [block.text for block in run if isinstance(block, Text)]
+            message = Message(role=role, blocks=run, wire=WIRE)
+            self._write(row, Said(message=message, person=trust == "person"), trust)
+        self._said = True
+
+    def _instructed(self, row: Row) -> None:
+        """Write the system text before the first word that follows it, unless a message holds it already."""
+        told = {name: text for name, text in self._given.items() if self._set.get(name) != text}
+        if not told:
+            return
+        self._set |= told
+        parts = [self._set[name] for name in INSTRUCTIONS if name in self._set]
+        blocks = tuple(
+            Text(text=text) for text in parts if not any(text.strip() in said for said in self._injected)
+        )
+        written = [entry.body for entry in self._written if isinstance(entry, Draft)]
+        before = next((body.blocks for body in reversed(written) if isinstance(body, InstructionsSet)), ())
+        if blocks != before:
+            self._write(row, InstructionsSet(blocks=blocks), "operator")
+
+    def _merge(self, calls: list[_Answer]) -> None:
+        """Make one answer of several that share one row: results of early calls came between their items."""
+        for call in calls[1:]:
+            calls[0].blocks += call.blocks
+            self._written.remove(call)
+
+    def _unclaimed(self, row: Row, tokens: Tokens) -> None:
+        if tokens != NOTHING:
+            text = (
+                f"{tokens.input:,} input and {tokens.output:,} output tokens belong to no answer of the file"
+            )
+            self.flaws.append(Flaw(code="usage_without_answer", where=row.where, text=text))
+
+    def _close(self) -> None:
+        self._answer = None
+
+    def _note(self, row: Row, code: str, text: str, raw: str | None = None) -> None:
+        self._write(row, ForeignNoted(code=code, where=row.where, text=text, raw=raw), "foreign")
+
+    def _write(self, row: Row, body: Body, trust: Trust) -> None:
+        self._written.append(self._draft(row, body, trust))
+
+    def _draft(self, row: Row, body: Body, trust: Trust) -> Draft:
+        timestamp = row.value.get("timestamp")
+        at = microseconds(timestamp) if isinstance(timestamp, str) else None
+        return Draft(
+            body=body, at=at, actor=FORMAT, origin=f"{FORMAT}:{self.source}:{row.number}", trust=trust
+        )
+
+
+def _runs(role: object, blocks: tuple[Block, ...], default: Trust) -> list[tuple[Trust, tuple[Block, ...]]]:
+    return by_author(blocks, default) if role == "user" else [(default, blocks)]
+
+
+def _where(draft: Draft) -> str:
+    return f"line {draft.origin.rpartition(':')[2]}"

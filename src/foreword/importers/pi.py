@@ -1,0 +1,56 @@
+"""pi session files: a header and entries, in one line (version 1) or as a tree by `parentId` (from 2 on).
+
+Written against files of versions 1 and 3. Tools that are built on pi write the same form.
+"""
+
+from collections.abc import Iterable
+
+from foreword.errors import ImportFailed
+from foreword.importers.imported import Flaw, Imported, left_out, session_id
+from foreword.importers.inferred import inferred_lead
+from foreword.importers.pi_drafts import FORMAT, Writer
+from foreword.importers.pi_entries import Entry, History, entry_of, history_of
+from foreword.importers.source import DETECT, Row, Source
+
+
+def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
+    """Read the conversation of a file: the path to its last entry. Raises ImportFailed without a message."""
+    entries = [entry_of(row) for row in rows if isinstance(row.value, dict)]
+    header = next((entry for entry in entries if entry.type == "session"), None)
+    history = history_of(
+        [entry for entry in entries if entry.type != "session"], header.id if header else None
+    )
+    writer = Writer(source.name)
+    drafts = writer.drafts(history)
+    if not drafts:
+        raise ImportFailed(source.path, "a session of pi without a message", DETECT)
+    lead, doubts = inferred_lead(drafts, FORMAT, source.name)
+    flaws = [*source.flaws, *left_out(writer.others, source.name), *_flaws_of(history, header, source.name)]
+    names = [entry.data["name"] for entry in entries if _names(entry)]
+    one = Imported(
+        session=session_id(header.id if header else source.stem),
+        format=FORMAT,
+        source=source.name,
+        drafts=(*lead, *drafts),
+        flaws=(*flaws, *writer.flaws, *doubts),
+        title=names[-1] if names else None,
+    )
+    return [one]
+
+
+def _flaws_of(history: History, header: Entry | None, where: str) -> Iterable[Flaw]:
+    if header is None:
+        yield Flaw(
+            code="no_header", where=where, text="no session header: the beginning of the file is missing"
+        )
+    lost = [entry for branch in history.branches for entry in branch]
+    if lost:
+        text = f"{len(lost)} records on {len(history.branches)} abandoned branches are not history"
+        yield Flaw(code="abandoned_branch", where=lost[0].where, text=text)
+    if history.broken:
+        text = f"{len(history.broken)} records name a parent that is not before them; file order was taken"
+        yield Flaw(code="chain_broken", where=history.broken[0].where, text=text)
+
+
+def _names(entry: Entry) -> bool:
+    return entry.type == "session_info" and isinstance(entry.data.get("name"), str)

@@ -1,0 +1,170 @@
+"""A workplace for one case: a folder, stores that close with it, sessions and their referees."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+from foreword.core.block import ToolSpec
+from foreword.core.catalog import ModelSpec
+from foreword.engine.session import Session
+from foreword.store import Store
+from tests.field_cases import wire_forms
+from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
+from tests.field_cases.outcome import Outcome
+from tests.field_cases.recording import Recorder, called_but_not_given, made_up_tools
+from tests.field_cases.request import Request
+
+SETTINGS = (
+    "strategy",
+    "window",
+    "reserve_output",
+    "compact_at",
+    "thinking",
+    "drop_old_reasoning",
+    "orphan_policy",
+    "strict_alternation",
+    "externalise_over_bytes",
+    "engine_read_tool",
+    "model_vision",
+    "pins",
+    "project_rules",
+)
+"""Settings that the product has a word for, or that leave it free."""
+MEMBERS = (
+    "messages",
+    "items",
+    "contents",
+    "history_before",
+    "tools",
+    "system",
+    "model_caps",
+    "model_min_cache_tokens",
+    "then_user",
+)
+
+
+class Room:
+    """A folder of a case; what was opened in it is closed at the end."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._open = ExitStack()
+
+    def store(self, name: str = "store") -> Store:
+        """Open the store of this name once more."""
+        store = Store.open(self.path / name)
+        self._open.callback(store.close)
+        return store
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._open.close()
+
+
+class Bench:
+    """One session of a case on one wire, and the requests compiled from it."""
+
+    def __init__(
+        self,
+        case: Case,
+        room: Room,
+        *,
+        wire: str | None = None,
+        caps: Mapping[str, Any] | None = None,
+        marks: bool = True,
+        name: str = "case",
+        keys: Mapping[str, Any] | None = None,
+    ) -> None:
+        self.case = case
+        self.room = room
+        self.name = name
+        self.wire = wire or case.wire
+        self.caps = dict(caps or caps_of(case))
+        if self.caps["vision"] is False and "vision" not in ModelSpec.__struct_fields__:
+            raise Unsupported("a model without vision")
+        if case.settings.get("strategy", "none") != "none":
+            raise Unsupported(f"strategy {case.settings['strategy']}")
+        self.target = target_of(self.wire, self.caps, case.settings, marks=marks, keys=keys)
+        self.policy = policy_of(case.settings, self.target)
+        self.referee = referee_of(
+            self.target, strict_alternation=bool(case.settings.get("strict_alternation"))
+        )
+        self.session = self._opened()
+        self.recorder = Recorder(self.session, self.referee)
+        self.outcome = Outcome(session=self.session)
+
+    def _opened(self) -> Session:
+        return Session.open(self.room.store(), self.name, target=self.target, policy=self.policy)
+
+    def reopen(self) -> None:
+        """Go on with the session as another process would find it."""
+        self.session.flush()
+        self.session = self._opened()
+        self.recorder = Recorder(self.session, self.referee)
+        self.outcome.session = self.session
+
+    def begin(self, messages: Sequence[dict[str, Any]] = (), *, tools: Any = None, system: Any = None) -> None:
+        """Set tools and system text; tools that occur in the messages and were not given are made up."""
+        given: list[ToolSpec] = made_up_tools(self.case.input.get("tools") if tools is None else tools)
+        offered = [*given, *called_but_not_given(self.session, messages, given)]
+        if offered:
+            self.session.offer(offered)
+        text = self.case.input.get("system") if system is None else system
+        rules = self.case.settings.get("project_rules", [])
+        texts = [*_texts(text), *_texts(rules)]
+        if texts:
+            self.session.instruct(*texts)
+        for pin in self.case.settings.get("pins", ()):
+            self.session.pin(pin["text"])
+
+    def record(self, messages: Sequence[dict[str, Any]]) -> None:
+        self.recorder.add(messages)
+
+    def compile(self) -> Request:
+        """Compile the next request, note it in the outcome with its judge, and return it."""
+        self.outcome.before = list(self.session.events)
+        compiled = self.session.compile()
+        request = Request(self.wire, compiled.body, compiled.counted)
+        self.outcome.outputs.append(request)
+        self.outcome.referees.append(self.referee)
+        self.outcome.again = self._again
+        return request
+
+    def _again(self) -> Request:
+        self.session.flush()
+        compiled = self._opened().compile()
+        return Request(self.wire, compiled.body, compiled.counted)
+
+
+def messages_of(case: Case, wire: str | None = None) -> list[dict[str, Any]]:
+    """Return the record of a case, what stands before it included, in the wire's form."""
+    given = case.input
+    name = wire or case.wire
+    listed = next((given[key] for key in ("messages", "items", "contents") if key in given), [])
+    before = given.get("history_before", [])
+    return [*flat(name, before), *flat(name, listed)]
+
+
+def flat(wire: str, listed: Any) -> list[dict[str, Any]]:
+    """Return messages with `$turns` rules replaced by the messages that they stand for."""
+    rules = [listed] if isinstance(listed, dict) else listed
+    made: list[dict[str, Any]] = []
+    for one in rules:
+        made += wire_forms.turns(wire, one) if "$turns" in one else [one]
+    return made
+
+
+def _texts(given: Any) -> list[str]:
+    if given is None:
+        return []
+    return [given] if isinstance(given, str) else [one if isinstance(one, str) else one["text"] for one in given]
+

@@ -1,0 +1,136 @@
+"""Checks of the store after concurrent use, of loaded records, and of what is read back."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.field_cases.cases import Unsupported
+from tests.field_cases.checks.comparing import Check, compare, expect
+from tests.field_cases.outcome import CheckFailed, Outcome
+
+
+def _value(outcome: Outcome, name: str) -> Any:
+    if name not in outcome.values:
+        if outcome.error is not None:
+            raise CheckFailed(name, repr(outcome.error))
+        raise Unsupported(f"{name} after this operation")
+    return outcome.values[name]
+
+
+def plain(name: str) -> Check:
+    """Return the check that compares a value of the outcome as it is."""
+
+    def check(outcome: Outcome, args: dict[str, Any]) -> None:
+        compare(args, _value(outcome, name))
+
+    return check
+
+
+def no_duplicates(outcome: Outcome, args: dict[str, Any]) -> None:
+    keys = _value(outcome, "keys")
+    expect(len(keys) == len(set(keys)), "each once", f"{len(keys) - len(set(keys))} twice")
+
+
+def per_writer_order(outcome: Outcome, args: dict[str, Any]) -> None:
+    orders: dict[int, list[int]] = {}
+    for writer, number in _value(outcome, "keys"):
+        orders.setdefault(writer, []).append(number)
+    wrong = [writer for writer, numbers in orders.items() if numbers != sorted(numbers)]
+    expect(not wrong, "each writer's own order", f"writers {wrong} out of order")
+
+
+def keys_present_or_conflict(outcome: Outcome, args: dict[str, Any]) -> None:
+    present, conflicts = _value(outcome, "present"), _value(outcome, "conflicts")
+    expect(present + conflicts == args["total"], args["total"], f"{present} present, {conflicts} conflicts")
+
+
+def path_of_leaf(outcome: Outcome, args: dict[str, Any]) -> None:
+    paths = _value(outcome, "paths")
+    compare(args, paths.get(args["leaf"]))
+
+
+def gap_before(outcome: Outcome, args: dict[str, Any]) -> None:
+    gaps = _value(outcome, "gaps")
+    expect(args["id"] in gaps, f"a gap before {args['id']}", gaps)
+
+
+def history(outcome: Outcome, args: dict[str, Any]) -> None:
+    compare(args, _value(outcome, "histories").get(args["session"]))
+
+
+def more_flags(outcome: Outcome, args: dict[str, Any]) -> None:
+    compare(args, [page["more"] for page in _value(outcome, "pages")])
+
+
+def pages_join_equals_content(outcome: Outcome, args: dict[str, Any]) -> None:
+    joined = "".join(page["text"] for page in _value(outcome, "pages"))
+    expect(joined == _value(outcome, "content"), "pages joined are the content", joined)
+
+
+def each_page_bytes(outcome: Outcome, args: dict[str, Any]) -> None:
+    for page in _value(outcome, "pages"):
+        compare(args, len(page["text"].encode()))
+
+
+def page_starts_at_requested(outcome: Outcome, args: dict[str, Any]) -> None:
+    wrong = [page for page in _value(outcome, "pages") if page["offset"] != page["asked"]]
+    expect(not wrong, "each page begins with the asked line", wrong[:1])
+
+
+def read_matrix(outcome: Outcome, args: dict[str, Any]) -> None:
+    found = _value(outcome, "matrix")
+    if args.get("ignore_final_newline"):
+        found = [[text.removesuffix("\n") for text in row] for row in found]
+    compare(args, found)
+
+
+def read_text(outcome: Outcome, args: dict[str, Any]) -> None:
+    compare(args, _value(outcome, "reads")[args["index"]]["text"])
+
+
+def read_ok(outcome: Outcome, args: dict[str, Any]) -> None:
+    reads = _value(outcome, "reads")
+    refused = [index for index in args["indexes"] if reads[index]["error"]]
+    expect(not refused, "read", f"{refused} refused")
+
+
+def read_denied(outcome: Outcome, args: dict[str, Any]) -> None:
+    reads = _value(outcome, "reads")
+    read = [index for index in args["indexes"] if not reads[index]["error"]]
+    expect(not read, "refused", f"{read} read")
+
+
+STORES: dict[str, Check] = {
+    name: plain(name)
+    for name in (
+        "events_readable",
+        "failed_writes",
+        "rows",
+        "rows_added",
+        "events_per_session",
+        "foreign_events",
+        "max_write_time_s",
+        "readable_ids",
+        "case_readable_ids",
+        "case_warning_codes",
+        "imported_ids",
+        "branches_kept",
+        "permission_prompts",
+        "events_each_variant",
+    )
+} | {
+    "no_duplicates": no_duplicates,
+    "per_writer_order": per_writer_order,
+    "keys_present_or_conflict": keys_present_or_conflict,
+    "path_of_leaf": path_of_leaf,
+    "gap_before": gap_before,
+    "history": history,
+    "more_flags": more_flags,
+    "pages_join_equals_content": pages_join_equals_content,
+    "each_page_bytes": each_page_bytes,
+    "page_starts_at_requested": page_starts_at_requested,
+    "read_matrix": read_matrix,
+    "read_text": read_text,
+    "read_ok": read_ok,
+    "read_denied": read_denied,
+}

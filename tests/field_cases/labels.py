@@ -1,0 +1,71 @@
+"""The neutral labels of the cases, and the one thing of the product that each stands for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from foreword.core.block import ToolCall
+from foreword.core.event import Answered, Event, Rewritten, ToolsSet
+from foreword.core.view import Interaction
+from foreword.engine.session import Session
+from foreword.errors import OverBudget
+
+
+def _tools_changed(events: Sequence[Event]) -> list[Event]:
+    """Every setting of the tools but the first: the engine records one only where the set differs."""
+    return [event for event in events if isinstance(event.body, ToolsSet)][1:]
+
+
+def _rewritten(how: str) -> Callable[[Sequence[Event]], list[Event]]:
+    def found(events: Sequence[Event]) -> list[Event]:
+        return [event for event in events if isinstance(event.body, Rewritten) and event.body.how == how]
+
+    return found
+
+
+EVENTS: dict[str, Callable[[Sequence[Event]], list[Event]]] = {
+    "tools_changed": _tools_changed,
+    "compaction": _rewritten("summarized"),
+    "prune": _rewritten("cleared"),
+}
+"""Label of an event -> the events of a session that are such."""
+
+FLAWS = {
+    "torn_line": "torn_record",
+    "malformed_line": "damaged_record",
+    "chain_broken": "gap",
+    "abandoned_branch": "branch",
+}
+"""Code of an importer's flaw -> label of a warning."""
+
+RAISED: dict[str, type[Exception]] = {"over_budget": OverBudget}
+
+
+def _found(session: Session, id_: str) -> tuple[Interaction, int] | None:
+    for item in session.view.fold.items:
+        if isinstance(item, Interaction):
+            recorded = [block for block in item.recorded.blocks if isinstance(block, ToolCall)]
+            for position, call in enumerate(recorded):
+                if call.id == id_:
+                    return item, position
+    return None
+
+
+def call_status(session: Session, id_: str) -> str | None:
+    """Return the label of a call's outcome as the record knows it; None: no such call."""
+    found = _found(session, id_)
+    if found is None:
+        return None
+    interaction, position = found
+    result = interaction.results[position]
+    if result is None or position in interaction.unknown:
+        body = session.events[interaction.seq].body
+        cut = isinstance(body, Answered) and body.partial
+        return "truncated_not_run" if cut else "unknown"
+    return "failed" if result.is_error else "succeeded"
+
+
+def run_state(session: Session, id_: str) -> str | None:
+    """Return the label of whether a call's run came to its end; None: no such call."""
+    status = call_status(session, id_)
+    return "completed" if status in ("succeeded", "failed") else status

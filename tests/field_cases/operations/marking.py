@@ -1,0 +1,87 @@
+"""cache_plan: where the engine puts cache marks, in one request or over a session.
+
+The engine has one planner for the whole request, so wishes of several contributors (`marked`) need no word of
+their own; marks of a caller are not taken over.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tests.field_cases import wire_forms
+from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat, messages_of
+from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.outcome import Outcome
+
+
+def cache_plan(case: Case, room: Room) -> Outcome:
+    case.only(*MEMBERS, "marked", settings=SETTINGS)
+    bench = Bench(case, room)
+    messages = messages_of(case)
+    bench.begin(messages)
+    bench.record(messages)
+    bench.compile()
+    bench.outcome.warnings = warnings_of(bench)
+    return bench.outcome
+
+
+def warnings_of(bench: Bench) -> list[Any]:
+    """Return the warnings of the request compiled last: the product gives none with a request."""
+    return []
+
+
+def cache_plan_many(case: Case, room: Room) -> Outcome:
+    case.only(*MEMBERS, "shared_system", "user_blocks", settings=SETTINGS)
+    whole = Outcome()
+    messages = messages_of(case)
+    for number, block in enumerate(case.input["user_blocks"]):
+        bench = Bench(case, room, name=f"user {number}")
+        bench.begin(messages, system=[case.input["shared_system"], block])
+        bench.record(messages)
+        bench.compile()
+        whole.outputs += bench.outcome.outputs
+        whole.referees += bench.outcome.referees
+        whole.session = bench.session
+    return whole
+
+
+def cache_plan_sequence(case: Case, room: Room) -> Outcome:
+    case.only(*MEMBERS, "requests", settings=SETTINGS)
+    bench = Bench(case, room)
+    steps = _steps(case)
+    everything = [message for step in steps for message in step]
+    for step in steps:
+        bench.begin(everything)
+        bench.record(step)
+        bench.compile()
+    return bench.outcome
+
+
+def _steps(case: Case) -> list[list[dict[str, Any]]]:
+    wire, requests = case.wire, case.input["requests"]
+    if isinstance(requests, dict):
+        return wire_forms.grown(wire, requests["$grow"], requests)
+    return [_step(wire, number, request) for number, request in enumerate(requests)]
+
+
+def _step(wire: str, number: int, request: dict[str, Any]) -> list[dict[str, Any]]:
+    match request:
+        case {"messages": listed}:
+            return flat(wire, listed)
+        case {"append_parallel_calls": count}:
+            made = [(f"wide_{number}_{i}", "work", f'{{"part":{i}}}') for i in range(count)]
+            given = [(id_, name, f"result {id_}") for id_, name, _ in made]
+            return [
+                *wire_forms.calls(wire, made),
+                *wire_forms.results(wire, given),
+                wire_forms.user(wire, "Go on."),
+            ]
+        case _:
+            raise Unsupported(f"request with {', '.join(request)}")
+
+
+MARKING = {
+    "cache_plan": cache_plan,
+    "cache_plan_many": cache_plan_many,
+    "cache_plan_sequence": cache_plan_sequence,
+}

@@ -1,0 +1,99 @@
+"""What came of a case's operation; every check reads this and nothing else."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from foreword.core.event import Event
+from foreword.engine.session import Session
+from foreword.testing.referee import Referee
+from tests.field_cases.cases import Unsupported
+from tests.field_cases.request import Request
+
+
+class CheckFailed(Exception):
+    """A check does not hold: what was expected, what was found."""
+
+    def __init__(self, expected: object, got: object) -> None:
+        self.expected = expected
+        self.got = got
+        super().__init__(f"expected {_short(expected)}, got {_short(got)}")
+
+
+def _short(value: object) -> str:
+    text = value if isinstance(value, str) else repr(value)
+    flat = " ".join(text.split())
+    return flat if len(flat) <= 200 else f"{flat[:160]}… ({len(flat)} characters)"
+
+
+@dataclass
+class Warned:
+    """A warning of the product under its neutral label."""
+
+    code: str
+    numbers: dict[str, Any] = field(default_factory=dict[str, Any])
+    where: str = ""
+
+
+@dataclass
+class Outcome:
+    """The result of an operation. What an operation does not give stays empty or None.
+
+    ``outputs``: requests in order; ``named``: further ones by name. ``referees``: the judge of each output, which
+    saw the session's earlier requests. ``before``: events as they stood before the compile under test.
+    ``values``: results that are no request, for paths. ``again``: compiles the same record again.
+    """
+
+    outputs: list[Request] = field(default_factory=list[Request])
+    named: dict[str, Request] = field(default_factory=dict[str, Request])
+    referees: list[Referee[Any]] = field(default_factory=list[Referee[Any]])
+    session: Session | None = None
+    before: list[Event] = field(default_factory=list[Event])
+    values: dict[str, Any] = field(default_factory=dict[str, Any])
+    warnings: list[Warned] = field(default_factory=list[Warned])
+    model_calls: int = 0
+    statuses: dict[str, str] = field(default_factory=dict[str, str])
+    error: Exception | None = None
+    again: Callable[[], Request] | None = None
+
+    def chosen(self, args: dict[str, Any]) -> list[Request]:
+        """Return the requests that a check names; the last one when it names none."""
+        names = args.get("outputs")
+        if names is None:
+            one = args.get("output", args.get("request"))
+            names = [one] if one is not None else [-1]
+        return [self._one(name) for name in names]
+
+    def all(self, args: dict[str, Any]) -> list[Request]:
+        """Return the requests that a check over several names; all when it names none."""
+        if any(name in args for name in ("outputs", "output", "request")):
+            return self.chosen(args)
+        if not self.outputs:
+            raise CheckFailed("a request", self._why())
+        return self.outputs
+
+    def referee(self, request: Request) -> Referee[Any]:
+        return self.referees[self.outputs.index(request) if request in self.outputs else -1]
+
+    def _one(self, name: int | str) -> Request:
+        if name == "request":
+            name = -1
+        if isinstance(name, str):
+            if name not in self.named:
+                raise Unsupported(f"output {name}")
+            return self.named[name]
+        if not -len(self.outputs) <= name < len(self.outputs):
+            raise CheckFailed(f"output {name}", self._why())
+        return self.outputs[name]
+
+    def _why(self) -> str:
+        return f"{type(self.error).__name__}: {self.error}" if self.error else f"{len(self.outputs)} outputs"
+
+    @property
+    def record(self) -> list[Event]:
+        """The events of the session. Raises CheckFailed when there is none."""
+        if self.session is None:
+            raise CheckFailed("a session", self._why())
+        return list(self.session.events)
