@@ -16,7 +16,7 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint types check corpus bench format clean
+.PHONY: help demo nightly test lint types check corpus bench format clean
 
 help:
 	@echo "make demo     replay the demo session; results in $(DEMO_DIR)"
@@ -24,6 +24,8 @@ help:
 	@echo "make lint     ruff: rules and format        make types    basedpyright"
 	@echo "make format   let ruff rewrite              make check    the tests alone"
 	@echo "make corpus   the checks over recorded sessions in the folder FOREWORD_DATA"
+	@echo "make nightly  the same generated histories, 100,000 of them"
+	@echo "make field-cases CASES=FILE   run a file of field cases, see docs/how-to/field-cases.md"
 	@echo "make bench    time and size of compile      make clean    remove what make made"
 
 demo: $(INSTALLED)
@@ -47,6 +49,15 @@ corpus: $(INSTALLED_DEV)
 		echo "make corpus: FOREWORD_DATA must name a folder of recorded sessions (got '$(FOREWORD_DATA)'); run FOREWORD_DATA=FOLDER make corpus" >&2; \
 		exit 1; }
 	FOREWORD_DATA="$(abspath $(FOREWORD_DATA))" $(BIN)/python -m pytest -n $(WORKERS) tests/corpus
+
+nightly: $(INSTALLED_DEV)
+	FOREWORD_NIGHTLY=1 $(BIN)/python -m pytest -n $(WORKERS) tests/compiler tests/engine tests/codecs tests/core
+
+field-cases: $(INSTALLED_DEV)
+	@test -f "$(CASES)" || { \
+		echo "make field-cases: CASES must name a file of field cases (got '$(CASES)'); run make field-cases CASES=FILE" >&2; \
+		exit 1; }
+	@$(BIN)/python -m tests.field_cases "$(CASES)"
 
 bench: $(INSTALLED_DEV)
 	$(BIN)/python benchmarks/run.py

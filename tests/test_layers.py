@@ -50,7 +50,7 @@ THIRD_PARTY = {
     "testing": {"msgspec", "toktok"},
 }
 STANDARD_LIBRARY = sys.stdlib_module_names | {"compression"}  # compression: from 3.14
-IMPORT_NAMES = {"backports.zstd": "backports", "toktok-rs": "toktok", "pyyaml": "yaml"}
+IMPORT_NAMES = {"backports.zstd": "backports", "opentelemetry-api": "opentelemetry", "toktok-rs": "toktok", "pyyaml": "yaml"}
 
 MODULE_PATH = re.compile(r"foreword(?:\.[A-Za-z_]\w*)+(?::\w+)?")
 

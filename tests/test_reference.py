@@ -113,6 +113,7 @@ def test_every_json_member_is_in_the_reference(home: Path) -> None:
         "blame": [blamed := document("blame", "include/", session), blamed["entered"]],
         "read": [document("read", f"{alias}#3")],
         "verify": [document("verify", "--all")],
+        "cost": [document("cost", DEMO, "--by", "day")],
         "config": [config := document("config"), config["settings"][0], config["keys"][0]],
         "doctor": [doctor := document("doctor"), doctor["findings"][0]],
         "tokens": [document("tokens", "one two", "--model", "claude-opus-4-8", "--pieces")],

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foreword.engine.installation import check_age, check_python, check_store
+from foreword.engine.installation import check_age, check_extras, check_python, check_store
 from tests.cli.conftest import Run, one_line
 from tests.engine.http_routes import LLAMA_PROPS, OLLAMA_SHOW, VLLM_MODELS, Routes
 
@@ -131,10 +131,47 @@ def test_without_a_key_the_catalog_is_compared(run_json: RunJson, monkeypatch: p
     assert "window_not_told" not in found
 
 
+def test_a_model_nobody_knows_needs_a_window(run_json: RunJson) -> None:
+    """Not in the catalog and not configured: the served one is what to set."""
+    asked = ("doctor", "--provider", "openai-chat", "--model", "qwen3", "--endpoint", "vllm")
+    with Routes({"/v1/models": VLLM_MODELS}) as running:
+        document = run_json(*asked, "--base-url", f"{running.url}/v1")
+    (finding,) = [found for found in document["findings"] if found["code"] == "window_not_configured"]
+    assert "32,768 tokens for qwen3" in finding["text"]
+
+
+def test_a_model_that_is_not_listed_is_a_problem(run_json: RunJson) -> None:
+    """The server lists what it serves instead."""
+    asked = ("doctor", "--provider", "openai-chat", "--model", "gpt-4.1", "--endpoint", "vllm")
+    with Routes({"/v1/models": VLLM_MODELS}) as running:
+        document = run_json(*asked, "--base-url", f"{running.url}/v1", code=1)
+    assert codes(document)["model_not_served"] == "problem"
+
+
+def test_a_key_in_clear_is_told(run_json: RunJson, key: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Plain http to another machine would show the key to everyone between."""
+    monkeypatch.setenv("no_proxy", "*")
+    document = run_json(*ASK, "--base-url", "http://127.0.0.2:9", code=1)
+    assert codes(document)["key_in_clear"] == "warning"
+    assert key not in str(document)
+
+
+def test_missing_extras_are_notes(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A small installation is sound; each note says what to install."""
+    monkeypatch.setattr("foreword.engine.installation.find_spec", lambda name: None)
+    findings = check_extras()
+    assert [(found.code, found.level) for found in findings] == [
+        ("tokens_missing", "note"),
+        ("http_missing", "note"),
+    ]
+    assert all("pip install 'foreword[" in found.move for found in findings)
+
+
 def test_bad_use_is_one_line(run: Run) -> None:
     """A model without a provider, a shape that is none, a profile that is none."""
     assert "--provider" in one_line(run("doctor", "--model", MODEL, code=2))
     assert "LAYERS" in one_line(run("doctor", "--shape", "40,x,128", code=2))
+    assert "unknown wire 'smtp'" in one_line(run("doctor", "--model", MODEL, "--provider", "smtp", code=2))
     assert "no profile" in one_line(run(*ASK, "--endpoint", "nope", code=2))
 
 
@@ -151,3 +188,13 @@ def test_a_store_that_is_none_is_a_problem(home: Path) -> None:
     (home / "s" / "log.db").write_bytes(b"not a database" * 100)
     assert [finding.code for finding in check_store(str(home / "s"))] == ["store_unavailable"]
     assert [finding.code for finding in check_store("http://x")] == ["store_unavailable"]
+    assert [finding.code for finding in check_store("/proc/foreword")] == ["store_not_writable"]
+
+
+def test_a_store_that_is_there_is_opened(home: Path, run: Run, session_file: Path, run_json: RunJson) -> None:
+    """Its sessions are counted."""
+    run("import", session_file, "--store", home / "s")
+    (finding,) = [
+        found for found in run_json("doctor", "--store", home / "s")["findings"] if found["code"] == "store"
+    ]
+    assert finding["text"].endswith("1 sessions")

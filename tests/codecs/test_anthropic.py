@@ -135,6 +135,7 @@ def test_reasoning_is_sent_only_with_a_signature_and_when_asked() -> None:
     assert sent(*blocks, role="assistant", thinking=False) == [{"type": "text", "text": "c"}]
     assert sent(*blocks, role="assistant", wire="gemini") == [{"type": "text", "text": "c"}]
     assert sent(signed, role="assistant", thinking=False) == sent(signed, role="user") == []
+    assert sent(signed, redacted, Text(text=" "), role="assistant") == []
 
 
 def test_a_block_of_another_wire_is_told_as_text() -> None:

@@ -428,6 +428,16 @@ def test_a_response_of_a_stand_in_is_of_the_sdks_type() -> None:
             },
             Usage(uncached=3, cache_read=6, cache_write_short=0, cache_write_long=0, output=5),
         ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 5,
+                "prompt_cache_hit_tokens": 6,
+                "prompt_cache_miss_tokens": 3,
+                "prompt_tokens_details": {"cached_tokens": 7},
+            },
+            Usage(uncached=2, cache_read=7, cache_write_short=0, cache_write_long=0, output=5),
+        ),
     ],
 )
 def test_usage_is_mapped_to_the_six_buckets(usage: dict[str, Any], expected: Usage) -> None:

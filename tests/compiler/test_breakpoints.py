@@ -12,7 +12,6 @@ from foreword.engine.session import Session
 from tests.engine.sessions import answer, call, session
 from tests.histories import OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of
 
-
 LONG = "Answer in one word, and in the language of the question. " * 500
 """Longer than the least prefix that any model caches."""
 
@@ -51,7 +50,7 @@ def test_marks_stand_where_they_may() -> None:
                 marks = marked(walk.session)
                 newest = max(i for i in range(compiled.size) if compiled.unit(i).markable)
                 large += bool(marks)
-                assert marks[-1:] in ([newest], []) and bool(marks) == reaches_minimum(compiled)
+                assert marks[-1:] == ([newest] if reaches_minimum(compiled) else [])
     assert large
 
 

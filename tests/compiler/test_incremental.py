@@ -9,11 +9,12 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from foreword.compiler.policy import Policy
 from foreword.core.event import EpochStarted
 from foreword.core.target import Target
 from foreword.engine.session import Session
 from foreword.store import Store
-from tests.histories import BOUND, OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of
+from tests.histories import BOUND, MODELS, OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of
 
 TARGETS = {
     "anthropic": target_of("anthropic"),
@@ -46,7 +47,7 @@ def walk_in_memory(target: Target, rng: random.Random) -> Walk:
 
 
 @pytest.mark.parametrize("name", TARGETS)
-@settings(SLOW, max_examples=examples(10, 2_000))
+@settings(SLOW, max_examples=examples(8, 7_000))
 @given(names=operations, rng=st.randoms(use_true_random=False))
 def test_step_by_step_is_from_scratch(name: str, names: list[str], rng: random.Random) -> None:
     """Every request of a random history in memory is legal, grown, tiled, and equal from scratch."""
@@ -79,3 +80,41 @@ def test_long_loops_in_small_windows(name: str, seed: int) -> None:
         walk.run([*LOOP, *rng.choices((*LOOP, *others), k=2)])
     epochs = [event.body for event in walk.session.events if isinstance(event.body, EpochStarted)]
     assert "hard" in [epoch.why for epoch in epochs] or walk.refused
+
+
+policies = st.builds(
+    Policy,
+    name=st.just("random"),
+    result_tokens=st.sampled_from((0, 50, 400, 8_000)),
+    result_share=st.floats(0.02, 0.9),
+    batch_share=st.floats(0.0, 0.9),
+    excerpt_tokens=st.integers(10, 2_000),
+    excerpt_share=st.floats(0.005, 0.2),
+    keep_interactions=st.integers(0, 8),
+    low_water=st.floats(0.1, 0.95),
+    clear_over=st.integers(0, 400),
+    summary_ratio=st.floats(0.01, 0.5),
+    summary_share=st.floats(0.01, 0.5),
+    stage_tokens=st.sampled_from((0, 200, 30_000)),
+    min_gain=st.floats(0.0, 0.4),
+    reserve_tool_result=st.floats(0.0, 0.3),
+    uncalibrated_factor=st.floats(1.5, 2.0),
+)
+
+
+@pytest.mark.parametrize("wire", MODELS)
+@settings(SLOW, max_examples=examples(6, 2_500))
+@given(
+    policy=policies,
+    window=st.integers(1_500, 30_000),
+    reader=st.sampled_from(("tool", "shell", "none")),
+    names=operations,
+    rng=st.randoms(use_true_random=False),
+)
+def test_random_policies_and_budgets(
+    wire: str, policy: Policy, window: int, reader: str, names: list[str], rng: random.Random
+) -> None:
+    """Whatever the numbers of a policy and the size of a window: legal requests, or a typed refusal."""
+    target = target_of(wire, window, reader=reader)
+    session = Session.open(None, "history", target=target, policy=policy, clock=counting_clock())
+    Walk(rng, session, seed=rng.randint(0, 9)).run(names)

@@ -42,6 +42,7 @@ FORM: dict[str, Any] = {
     ],
     "prefix": {"kept_units": int, "previous_units": int, "kept_tokens": int, "broke": (dict, NONE)},
     "breakpoints": [int], "pins": [{"event": int, "text_sha256": str, "where": str}], "violations": [str],
+    "warnings": [{"code": str, "text": str, "numbers": dict}],
 }  # fmt: skip
 WORDS = {
     "layer": {"tools", "system", "messages"},
@@ -115,7 +116,7 @@ def test_a_break_is_explained_and_a_growth_is_none() -> None:
     assert prefix["broke"] is None
     assert prefix["kept_units"] == prefix["previous_units"] == first.size
     assert prefix["kept_tokens"] == first.counted
-    made.offer([ToolSpec(name="bash")])
+    made.offer([ToolSpec(name="read")])
     new = made.compile()
     prefix = made_of(made, new, Sketch(grown))["prefix"]
     assert prefix["broke"]["layer"] == "tools"

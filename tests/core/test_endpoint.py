@@ -77,6 +77,9 @@ def test_the_key_is_read_when_it_is_needed() -> None:
     assert "'k'" not in repr(made)
     assert endpoint("anthropic", key_env="MINE").key_headers(environ) == {"x-api-key": "other"}
     assert endpoint("anthropic", key_env="").key_headers(environ) == {}
+    assert endpoint("gemini").key_headers({"GEMINI_API_KEY": "k"}) == {"x-goog-api-key": "k"}
+    compatible = endpoint("gemini", "openai-chat")
+    assert compatible.key_headers({"GEMINI_API_KEY": "k"}) == {"authorization": "Bearer k"}
     assert endpoint("openai").key_headers({"OPENAI_API_KEY": "k"}) == {"authorization": "Bearer k"}
 
 

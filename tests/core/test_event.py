@@ -24,6 +24,7 @@ from foreword.core.event import (
     link_of,
     seal,
 )
+from foreword.errors import InvalidText
 from tests.engine.sessions import answer, call, session
 from tests.histories import AT
 
@@ -107,3 +108,10 @@ def test_any_text_is_kept_exactly(text: str) -> None:
     """Text of any characters comes back as it was."""
     body = Said(message=Message(role="user", blocks=(Text(text=text),)))
     assert decode_body("said", 1, encode_body(body)) == body
+
+
+def test_text_that_utf_8_cannot_hold_is_refused() -> None:
+    """A lone surrogate is named before anything is written."""
+    with pytest.raises(InvalidText) as caught:
+        encode_body(Said(message=Message(role="user", blocks=(Text(text="ab\ud800"),))))
+    assert caught.value.position == 2

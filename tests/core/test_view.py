@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from foreword.core.block import Message, Text, ToolCall, ToolResult
 from foreword.core.event import GENESIS, Answered, Body, Draft, Event, Repaired, Said, ToolReturned, seal
-from foreword.core.view import Fold, Interaction, Notice, Turn, View
+from foreword.core.view import Change, Fold, Interaction, Notice, Turn, View
 from foreword.engine.session import Session
 from tests.compiler.test_incremental import SLOW
 from tests.histories import AT, OPERATIONS, TIGHT, Walk, counting_clock, target_of
@@ -55,6 +55,8 @@ def told(item: object) -> object:
             )
         case Notice():
             return ("notice", item.seq, item.topic, item.text, item.kept)
+        case Change():
+            return ("change", item.seq, item.body)
     return item
 
 
@@ -63,7 +65,8 @@ def state(fold: Fold) -> object:
     return (
         [told(item) for item in fold.items], fold.instructions, fold.tools, list(fold.sent), list(fold.epochs),
         list(fold.reports), dict(fold.revoked), dict(fold.erased), list(fold.orphans), set(fold.mended),
-        fold.rebuild, list(fold.repairs), list(fold.rewrites), [told(item) for item in fold.open],
+        fold.rebuild, list(fold.repairs), list(fold.rewrites),
+        fold.offered, fold.effort, fold.budget, fold.spent, fold.told, [item.seq for item in fold.compactions], [told(item) for item in fold.open],
         {seq: [(at, replacement) for at, _, replacement in found] for seq, found in fold.replacements.items()},
     )  # fmt: skip
 

@@ -17,6 +17,7 @@ from foreword.evals.replay import Replay
 from foreword.importers.imported import Imported
 from foreword.importers.read import read
 from foreword.store.store import Store
+from tests.sdk_types import validate
 
 MODELS = {
     "anthropic": "claude-opus-4-8",
@@ -96,7 +97,7 @@ def test_replay(
                 replay = Replay(imported, target, store=store, unseen=unseen, seed=number + 1)
                 accounted: list[int] = []
                 replay.on_step = lambda compiled, made, verdict, seen=accounted: seen.append(
-                    check_manifest(compiled.body, made)
+                    check_manifest(provider, compiled.body, made)
                 )
                 report = replay.run()
                 assert len(accounted) == report["steps"] - report["refused_steps"]
@@ -121,8 +122,13 @@ def test_replay(
         assert sums["refused"] <= max(1, sums["steps"] // 20), f"{sums['refused']} of {sums['steps']} refused"
 
 
-def check_manifest(body: bytes, made: dict[str, Any]) -> int:
-    """Segments tile the body, categories sum to the total; return the number of segments."""
+def check_manifest(provider: str, body: bytes, made: dict[str, Any]) -> int:
+    """Segments tile the body, categories sum to the total, and the official SDK's types take the request.
+
+    Return the number of segments. Of the requests, every tenth is held against the SDK.
+    """
+    if made["step"] % 10 == 1:
+        validate(provider, body)
     end = 0
     for segment in made["segments"]:
         assert segment["start"] == end

@@ -16,7 +16,7 @@ from foreword.core.event import Answered, ForeignNoted, Rewritten
 from foreword.engine.asking import Asked, ask, ask_now
 from foreword.engine.session import Session
 from foreword.engine.transport import Retries, Timeouts, Transport
-from foreword.errors import ContextOverflow, OverBudget, Overloaded
+from foreword.errors import ConnectionFailed, ContextOverflow, OverBudget, Overloaded
 from foreword.store import Store
 from foreword.testing.anthropic_referee import AnthropicReferee
 from foreword.testing.facts import CLAUDE
@@ -118,6 +118,17 @@ def test_a_call_that_was_cut_is_no_call() -> None:
     assert note.raw.startswith('{"at":"xx')
 
 
+def test_an_answer_of_nothing_but_a_cut_call_is_a_failure() -> None:
+    """What came of the call is kept as a note; there is no answer to record."""
+    cut = Answer(calls=(Call(name="look", input={"at": "x" * 900}),), stream=Stream(fault="cut", after=6))
+    with referee(cut) as running:
+        session = opened()
+        with pytest.raises(ConnectionFailed):
+            asked(session, running.base_url)
+    assert bodies(session, Answered) == []
+    assert [note.code for note in bodies(session, ForeignNoted)] == ["cut_call"]
+
+
 def test_calls_are_recorded_by_the_names_that_were_offered() -> None:
     """Where a wire takes no such name, the answer's is turned back, in a cut answer too."""
     name = tool_name("look.up")
@@ -154,7 +165,9 @@ def test_a_failure_before_an_answer_records_none() -> None:
         assert bodies(session, Answered) == []
         assert asked(session, running.base_url).seq is not None
     assert bodies(session, Answered)[0].message.blocks == (Text(text="Now."),)
-    assert len(session.view.fold.sent) == 1
+    first, *again = session.view.fold.sent
+    assert first.body.added
+    assert [sent.body.added for sent in again] in ([], [()])
 
 
 def filled(session: Session, steps: int) -> None:

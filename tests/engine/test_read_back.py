@@ -198,3 +198,24 @@ def test_a_fork_reads_what_it_shares(tmp_path: Path) -> None:
             assert reader.read(f"{made.alias}#{seq}").text == "shared output"
             assert reader.read(f"{child.alias}#{seq}").text == "shared output"
             assert reader.read(f"{child.alias}#{own}").text == "child's words"
+
+
+def test_the_models_tool_reads_its_own_session_alone(tmp_path: Path) -> None:
+    """A reference to another session is refused; of a parent only what a fork shares with it can be read."""
+    with Store.open(tmp_path) as store:
+        made, other = session(store=store, name="mine"), session(store=store, name="other")
+        shared = made.say("said before the fork")
+        fork = made.fork(shared)
+        later, strange = made.say("said after the fork"), other.say("said elsewhere")
+        assert fork.run_read_tool({"ref": f"{made.alias}#{shared}"}) == "said before the fork"
+        refused = [
+            f"{made.alias}#{later}",
+            f"{other.alias}#{strange}",
+            "../../secret",
+            f"{fork.alias}#../../x",
+        ]
+        for ref in refused:
+            told = fork.run_read_tool({"ref": ref})
+            assert told.startswith("[reference") and "said" not in told, ref
+        assert made.run_read_tool({"ref": f"{made.alias}#{later}"}) == "said after the fork"
+        assert other.read(f"{made.alias}#{later}").text == "said after the fork"

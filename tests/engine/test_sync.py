@@ -394,3 +394,39 @@ def test_an_edit_in_a_list_that_came_back_otherwise(wire: str, seed: int) -> Non
         assert new == "" or stands(new, synced.request.body)
         assert legal(synced.request)
         assert session.sync(copied(listed)).forked_at is None
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_what_was_erased_is_not_recorded_again(wire: str, cleaned: bool) -> None:
+    """A caller that still holds an erased message or result, or took it out, brings nothing of it back."""
+    session = begun(wire)
+    chat = wire == "openai-chat"
+    calls = [{"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}]
+    use = [{"type": "tool_use", "id": "c1", "name": "bash", "input": {}}]
+    asked = {"content": None, "tool_calls": calls} if chat else {"content": use}
+    listed: list[Any] = [
+        {"role": "user", "content": "my key is SECRET-1"},
+        {"role": "assistant", **asked},
+        {"role": "tool", "tool_call_id": "c1", "content": "SECRET-2"}
+        if chat
+        else {
+            "role": "user",
+            "content": [{"type": "tool_result", "tool_use_id": "c1", "content": "SECRET-2"}],
+        },
+    ]
+    session.sync(listed)
+    gone = [
+        event.seq
+        for event in session.events
+        if event.body is not None and b"SECRET" in encode_body(event.body)
+    ]
+    session.erase(gone, "asked to")
+    if cleaned:
+        del listed[0]
+    listed.append({"role": "user", "content": "go on"})
+    synced = session.sync(listed)
+    assert synced.forked_at is None
+    assert synced.appended == 1
+    assert b"SECRET" not in synced.request.body
+    assert all(b"SECRET" not in encode_body(event.body) for event in session.events if event.body is not None)

@@ -240,8 +240,59 @@ def test_no_error_holds_the_key_or_the_request() -> None:
         sent_to(running.url, body=body)
     shown = repr(vars(raised.value)) + str(raised.value)
     assert KEY not in shown
+    assert KEY not in everything(raised.value)
     assert "valve" not in shown
     assert "messages.0: bad input" in shown
+
+
+@pytest.mark.parametrize(
+    "answer",
+    [
+        b"not http at all\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
+        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
+        b"HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n" + BEGUN,
+    ],
+)
+def test_a_server_that_speaks_no_http_learns_nothing_of_the_key(answer: bytes) -> None:
+    """Broken heads and bodies are a failed connection, whose causes hold no header of ours."""
+    with FaultyServer([lambda taken: taken.sendall(answer)]) as running:
+        try:
+            failure = sent_to(running.url).failure
+        except ConnectionFailed as error:
+            failure = error
+    assert isinstance(failure, ConnectionFailed)
+    assert KEY not in everything(failure)
+
+
+def everything(error: BaseException) -> str:
+    """Return all that an error and the errors behind it hold, as text."""
+    seen: list[str] = []
+    waiting: list[BaseException | None] = [error]
+    while waiting:
+        if (one := waiting.pop()) is not None:
+            request = getattr(one, "request_info", None)
+            seen.append(f"{one!r} {vars(one)} {getattr(request, 'headers', '')}")
+            waiting += [one.__cause__, one.__context__]
+    return " ".join(seen)
+
+
+def test_cancelling_while_waiting_sends_nothing_more() -> None:
+    """A task that waits to try again ends at once."""
+
+    async def cancelled(url: str) -> None:
+        async with Transport(environ=KEYS, retries=Retries(first=30, longest=30)) as transport:
+            task = asyncio.create_task(transport.send(at("anthropic", url), BODY))
+            while not running.heard:
+                await asyncio.sleep(0.01)
+            await asyncio.sleep(0.05)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    with FaultyServer([says(529, {})]) as running:
+        run(cancelled(running.url))
+        assert len(running.heard) == 1
 
 
 def test_the_time_to_wait_is_the_provider_s() -> None:
@@ -283,14 +334,14 @@ def test_a_refused_connection_ends_after_bounded_attempts() -> None:
 def test_a_slow_first_byte_ends_and_is_not_sent_again() -> None:
     """The provider may be at work on it, and bill it."""
     with FaultyServer([hangs()]) as running:
-        with pytest.raises(ConnectionFailed, match=r"no byte of an answer within 0\.1 s"):
-            sent_to(running.url, timeouts=Timeouts(first_byte=0.1))
+        with pytest.raises(ConnectionFailed, match=r"no byte of an answer within 0\.3 s"):
+            sent_to(running.url, timeouts=Timeouts(first_byte=0.3))
         assert len(running.heard) == 1
 
 
 @pytest.mark.parametrize(
     "timeouts, said",
-    [(Timeouts(idle=0.1), "silent for 0.1 s"), (Timeouts(total=0.2), "no end of the answer")],
+    [(Timeouts(idle=0.1), "silent for 0.1 s"), (Timeouts(total=0.6), "no end of the answer")],
 )
 def test_silence_in_the_middle_keeps_what_came(timeouts: Timeouts, said: str) -> None:
     """Between bytes and in all, time runs out; the half answer is there."""
@@ -350,6 +401,26 @@ def test_one_connection_serves_many_requests() -> None:
 
     with server(*[Answer(text="yes")] * 3) as running:
         assert run(thrice(running.base_url)) == ["complete"] * 3
+
+
+def test_a_proxy_of_the_environment_is_used_for_other_machines(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It gets the whole address; a server on this machine is talked to directly."""
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with FaultyServer([says(400, {})]) as running:
+        monkeypatch.setenv("http_proxy", running.url)
+        with pytest.raises(Rejected):
+            sent_to("http://127.0.0.2:9")
+        assert running.heard[0].line == "POST http://127.0.0.2:9/v1/messages HTTP/1.1"
+        with pytest.raises(ConnectionFailed):
+            sent_to("http://127.0.0.1:9", retries=ONCE)
+        assert len(running.heard) == 1
+
+
+def test_a_transport_that_is_not_open_says_how_to_open_it() -> None:
+    """Bad use is told, not met with an attribute error."""
+    with pytest.raises(RuntimeError, match="async with"):
+        run(Transport(environ=KEYS).send(at("anthropic", "http://127.0.0.1:9"), BODY))
 
 
 def test_a_missing_key_is_named_before_anything_is_sent() -> None:

@@ -112,7 +112,9 @@ class Bench:
         self.recorder = Recorder(self.session, self.referee)
         self.outcome.session = self.session
 
-    def begin(self, messages: Sequence[dict[str, Any]] = (), *, tools: Any = None, system: Any = None) -> None:
+    def begin(
+        self, messages: Sequence[dict[str, Any]] = (), *, tools: Any = None, system: Any = None
+    ) -> None:
         """Set tools and system text; tools that occur in the messages and were not given are made up."""
         given: list[ToolSpec] = made_up_tools(self.case.input.get("tools") if tools is None else tools)
         offered = [*given, *called_but_not_given(self.session, messages, given)]
@@ -123,8 +125,12 @@ class Bench:
         texts = [*_texts(text), *_texts(rules)]
         if texts:
             self.session.instruct(*texts)
+        standing = {
+            getattr(event.body, "text", None) for event in self.session.events if event.kind == "pinned"
+        }
         for pin in self.case.settings.get("pins", ()):
-            self.session.pin(pin["text"])
+            if pin["text"] not in standing:
+                self.session.pin(pin["text"])
 
     def record(self, messages: Sequence[dict[str, Any]]) -> None:
         self.recorder.add(messages)
@@ -166,5 +172,6 @@ def flat(wire: str, listed: Any) -> list[dict[str, Any]]:
 def _texts(given: Any) -> list[str]:
     if given is None:
         return []
-    return [given] if isinstance(given, str) else [one if isinstance(one, str) else one["text"] for one in given]
-
+    return (
+        [given] if isinstance(given, str) else [one if isinstance(one, str) else one["text"] for one in given]
+    )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from foreword.core.block import ToolCall
-from foreword.core.event import Answered, Event, Rewritten, ToolsSet
+from foreword.core.event import Answered, Event, Repaired, Rewritten, ToolReturned, ToolsSet
 from foreword.core.view import Interaction
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
@@ -63,6 +63,20 @@ def call_status(session: Session, id_: str) -> str | None:
         cut = isinstance(body, Answered) and body.partial
         return "truncated_not_run" if cut else "unknown"
     return "failed" if result.is_error else "succeeded"
+
+
+def recorded_results(events: Sequence[Event], id_: str) -> int:
+    """Count the stored results of a call, those that the engine made for an open call included."""
+    found = 0
+    for event in events:
+        if isinstance(event.body, ToolReturned):
+            found += event.body.result.call_id == id_
+        elif isinstance(event.body, Repaired) and event.body.fault == "open_call":
+            answered = events[event.body.event].body
+            calls = answered.message.blocks if isinstance(answered, Answered) else ()
+            asked = [block.id for block in calls if isinstance(block, ToolCall)]
+            found += asked[event.body.call] == id_
+    return found
 
 
 def run_state(session: Session, id_: str) -> str | None:

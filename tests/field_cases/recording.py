@@ -12,6 +12,7 @@ from foreword.core.block import Message, Text, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import Answered, Draft, Said, ToolReturned, Trust
 from foreword.engine.session import Session
 from foreword.errors import EmptyRequest, OverBudget
+from foreword.importers.decode import bare
 from foreword.testing.referee import Referee
 
 FACTS = frozenset({"recorded_at", "origin", "pixels", "finish_reason", "cache_control"})
@@ -57,7 +58,9 @@ class Recorder:
     def _waits_for_answer(self) -> bool:
         """Whether the last thing that happened, beside what the engine noted, was not an answer."""
         facts = (event for event in reversed(self.session.events) if event.origin != "engine")
-        last = next((event.kind for event in facts if event.kind not in ("tools_set", "instructions_set")), "")
+        last = next(
+            (event.kind for event in facts if event.kind not in ("tools_set", "instructions_set")), ""
+        )
         return last not in ("", "answered")
 
     def _tell_referee(self, body: bytes, group: Sequence[dict[str, Any]]) -> None:
@@ -78,7 +81,7 @@ class Recorder:
     def _said(self, message: Message, *, person: bool, at: str | None) -> None:
         for block in message.blocks:
             if isinstance(block, ToolResult):
-                self._append(ToolReturned(result=block), "tool", at)
+                self._append(ToolReturned(result=bare(block, self.session.codec.wire)), "tool", at)
         words = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
         if words:
             said = Said(message=msgspec.structs.replace(message, blocks=words), person=person)
@@ -180,4 +183,3 @@ def called_but_not_given(
     known = {tool.name for tool in given}
     names = [name for name in tools_in(session, messages) if name not in known]
     return [ToolSpec(name=name, schema=EMPTY_SCHEMA) for name in names]
-

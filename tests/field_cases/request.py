@@ -271,9 +271,7 @@ def _chat(message: dict[str, Any], index: int) -> Iterator[Part]:
     parts = [{"type": "text", "text": content}] if isinstance(content, str) else content or []
     if role == "tool":
         text = "\n".join(part.get("text", "") for part in parts)
-        yield Part(
-            kind="result", role="tool", id=message["tool_call_id"], text=text, raw=message, **place
-        )
+        yield Part(kind="result", role="tool", id=message["tool_call_id"], text=text, raw=message, **place)
         return
     if message.get("reasoning_content") is not None:
         yield Part(kind="thinking", role=role, text=message["reasoning_content"], raw=message, **place)

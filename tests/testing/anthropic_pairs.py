@@ -2,6 +2,7 @@
 
 from foreword.testing.facts import ModelFacts
 from foreword.testing.script import Answer, Call
+from tests.testing.anthropic_change_pairs import CHANGE_PAIRS
 from tests.testing.anthropic_parts import (
     ASK,
     BETA,
@@ -408,4 +409,4 @@ CACHE = [
     ),
 ]
 
-PAIRS = [*FORM, *ORDER, *PAIRING, *OPTIONS, *THINKING, *CACHE]
+PAIRS = [*FORM, *ORDER, *PAIRING, *OPTIONS, *CHANGE_PAIRS, *THINKING, *CACHE]

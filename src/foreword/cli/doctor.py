@@ -88,7 +88,7 @@ def command(
     if local is not None:
         asked = local_endpoint(local, os.environ)
     elif model is not None and (provider is not None or endpoint is not None):
-        asked = made(endpoint or VENDORS[provider or ""], provider, base_url=base_url, key_env=key_env)
+        asked = made(endpoint or _vendor(provider or ""), provider, base_url=base_url, key_env=key_env)
     elif model is not None or base_url is not None or endpoint is not None:
         raise click.UsageError("a window is checked for a --model of a --provider; give both, or --local URL")
     seen, windows, cache = None, None, None
@@ -106,6 +106,14 @@ def command(
             _print_cache(cache, seen)
     if not healthy(findings):
         raise click.exceptions.Exit(1)
+
+
+def _vendor(wire: str) -> str:
+    from foreword.errors import UnknownWire
+
+    if wire not in VENDORS:
+        raise UnknownWire(wire, tuple(VENDORS))
+    return VENDORS[wire]
 
 
 def _check(

@@ -27,6 +27,7 @@ COMMANDS = {
     "replay": ("foreword.cli.replay:command", "Walk a recorded session and judge every request."),
     "show": ("foreword.cli.show:command", "Show what fills a session's context, step by step."),
     "stats": ("foreword.cli.stats:command", "Measure a session: categories, tools, repeats, usage, cost."),
+    "cost": ("foreword.cli.cost:command", "Bill every call: tokens, money, cache; as a table or CSV."),
     "blame": ("foreword.cli.blame:command", "Say when a text entered the context, and when and why it left."),
     "read": ("foreword.cli.read:command", "Read back what a request left out."),
     "verify": ("foreword.cli.verify:command", "Prove sessions from their stored bytes."),

@@ -14,6 +14,7 @@ from msgspec.structs import replace
 
 from foreword.codecs.anthropic_blocks import PLACES, WIRE, Form, Told, block_form, told
 from foreword.codecs.anthropic_decode import (
+    decode_marks,
     decode_messages,
     decode_request,
     decode_response,
@@ -50,6 +51,8 @@ KEY_LAYERS: dict[str, Layer] = {
 """Member -> the first layer that a change of it invalidates (provider documentation, 2026-11-30)."""
 COUNTED_KEYS = frozenset({"output_config", "output_format"})
 """Keys whose value (an output schema) a tokenizer sees."""
+_UNMARKABLE = frozenset({"mcp_tool_listing", "fallback"})
+"""Blocks without a member for a cache mark (SDK types anthropic 2.14.0); thinking has none either."""
 RESERVED = frozenset({"model", "max_tokens", "tools", "system", "messages"})
 LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 EFFORT = "late_effort"
@@ -73,6 +76,7 @@ class AnthropicCodec(NothingLate):
     effort = ("output_config", "effort")
     task_budget = ("output_config", "task_budget")
 
+    decode_marks = staticmethod(decode_marks)
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)
     decode_tools = staticmethod(decode_tools)
@@ -123,8 +127,8 @@ class AnthropicCodec(NothingLate):
     def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]:
         """Encode a message, a piece a block; [] when nothing of it can be sent.
 
-        Left out: empty text, reasoning without the provider's signature or with `thinking` False. `source` is
-        the index of the block. A block that can't stand in a message of this role is told as text.
+        Left out: empty text, reasoning without the provider's signature or with `thinking` False, and reasoning
+        that led to nothing which is sent. `source` is the index of the block. A block that can't stand in a message of this role is told as text.
         """
         role = "system" if message.role == "developer" else message.role
         own = message.wire == WIRE
@@ -141,7 +145,9 @@ class AnthropicCodec(NothingLate):
             else:
                 form = block_form(block, own=own)
             pieces.append(_piece(role, block, form, index))
-        if pieces and lost:
+        if all(piece.kind == "thinking" for piece in pieces):
+            return []  # an answer that was cut there: no message may end in reasoning
+        if lost:
             pieces[0] = replace(pieces[0], lost=(*lost, *pieces[0].lost))
         return pieces
 
@@ -152,7 +158,8 @@ class AnthropicCodec(NothingLate):
 
     def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
         gone = [
-            {"type": "tool_removal", "tool": {"type": "tool_reference", "name": name}} for name in removed
+            {"type": "tool_removal", "tool": {"type": "tool_reference", "name": tool_name(name)}}
+            for name in removed
         ]
         new = [
             {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": self._tool(tool)}}
@@ -165,7 +172,7 @@ class AnthropicCodec(NothingLate):
 
     def late_effort(self, effort: str) -> list[Piece]:
         """Say it in a system message of its own: its bytes are the members of that message, up to the closer."""
-        value = {"output_config": {"effort": effort}, "content": []}
+        value: dict[str, Any] = {"output_config": {"effort": effort}, "content": []}
         piece = late_piece(value, "system", EFFORT, betas=(LATE_EFFORT,))
         return [replace(piece, data=piece.data[1:-2])]
 
@@ -233,7 +240,8 @@ def _piece(role: str, block: Block, form: Form, index: int) -> Piece:
         data=compact(form.value),
         text=form.text,
         media_tokens=form.media_tokens,
-        markable=not isinstance(block, Thinking),
+        markable=not isinstance(block, Thinking)
+        and not (isinstance(block, Opaque) and block.form in _UNMARKABLE),
         source=index,
         lost=form.lost,
         betas=_block_betas(block),

@@ -71,6 +71,39 @@ def decode_tools(tools: Sequence[Any]) -> list[ToolSpec]:
     return [_tool(tool, at / i, [], i) for i, tool in enumerate(at.items(tools))]
 
 
+def decode_marks(messages: Sequence[Any], system: Any, tools: Sequence[Any] | None) -> tuple[Mark, ...]:
+    """Return where lists hold cache marks, in the order of a request, without reading what they mark.
+
+    A mark inside a tool's result counts for the result. Raises: MalformedRequest.
+    """
+    at = At(WIRE)
+    marks: list[Mark] = []
+    for index, tool in enumerate((at / "tools").items(tools or ())):
+        marks += [Mark(section="tool", index=index, ttl=ttl) for ttl in _ttls(tool, at / "tools" / index)]
+    blocks = [] if system is None or isinstance(system, str) else (at / "system").items(system)
+    for index, block in enumerate(blocks):
+        marks += [Mark(section="system", index=index, ttl=ttl) for ttl in _ttls(block, at / "system" / index)]
+    for index, message in enumerate((at / "messages").items(messages)):
+        here = at / "messages" / index
+        content = here.mapping(message).get("content")
+        for number, block in enumerate(content if isinstance(content, list | tuple) else ()):
+            ttls = _ttls(block, here / "content" / number)
+            marks += [Mark(section="message", index=index, block=number, ttl=ttl) for ttl in ttls]
+    return tuple(marks)
+
+
+def _ttls(value: Any, at: At) -> list[str | None]:
+    members = at.mapping(value)
+    found: list[str | None] = []
+    _unmarked(members, at, found)
+    content = members.get("content")
+    if not found and members.get("type") == "tool_result" and isinstance(content, list):
+        for part in cast(list[Any], content):
+            if isinstance(part, dict):
+                _unmarked(at.mapping(part), at, found)
+    return found[-1:]
+
+
 def decode_response(body: Any) -> Response:
     """Read a response: JSON bytes, a plain mapping or an SDK object. Raises: MalformedResponse."""
     at = At(WIRE, response=True)

@@ -59,10 +59,12 @@ def doubts(wire: str, usage: Mapping[str, Any]) -> tuple[str, ...]:
     found: list[str] = []
     if wire == "anthropic" and isinstance(usage.get("cache_creation"), Mapping):
         split = _mapping(usage["cache_creation"])
-        written = sum(_count(split, name) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens"))
-        if usage.get("cache_creation_input_tokens") is not None:
-            if written != _count(usage, "cache_creation_input_tokens"):
-                found.append("cache_split_mismatch")
+        written = sum(
+            _count(split, name) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
+        )
+        whole = usage.get("cache_creation_input_tokens")
+        if whole is not None and written != whole:
+            found.append("cache_split_mismatch")
     for prompt, details in (
         ("prompt_tokens", "prompt_tokens_details"),
         ("input_tokens", "input_tokens_details"),

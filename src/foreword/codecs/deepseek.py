@@ -36,6 +36,7 @@ class DeepSeekCodec(OpenAIChatCodec):
 
     wire = WIRE
     version = 1
+    marks_end = False
     key_layers: Mapping[str, Layer] = {
         "thinking": "tools",
         "reasoning_effort": "tools",

@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
+from foreword.codecs.decoded import Mark
 from foreword.codecs.reading import others
 from foreword.core.block import Opaque, ToolSpec
 from foreword.core.canonical import compact
@@ -37,8 +38,9 @@ LATE_EFFORT = "mid-conversation-output-config-2026-07-01"
 
 
 class NothingLate:
-    """A wire whose history holds messages only."""
+    """A wire whose history holds messages only, and whose requests hold no cache marks."""
 
+    marks_end: bool = False
     late: frozenset[str] = frozenset()
     effort: tuple[str, ...] = ()
     task_budget: tuple[str, ...] = ()
@@ -48,6 +50,9 @@ class NothingLate:
 
     def late_effort(self, effort: str) -> list[Piece]:
         return []
+
+    def decode_marks(self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None) -> tuple[Mark, ...]:
+        return ()
 
     def compaction(self, block: Opaque) -> Compaction | None:
         return None

@@ -1,7 +1,8 @@
 """The OpenAI Chat Completions wire: values to units and units to one request body, in render order.
 
 Body: ``model``, keys of the tools layer, ``tools``, keys of the system layer, ``messages`` (system messages
-first), then members that no cache looks at. A message is a unit. The wire has no cache marks of ours.
+first), then members that no cache looks at. A message is a unit. A cache mark stands on the last part of a
+user's message, where that has parts: a string is never made into parts for its sake.
 """
 
 from __future__ import annotations
@@ -28,6 +29,7 @@ from foreword.codecs.openai_chat_decode import (
     encode_response,
     usage_from,
 )
+from foreword.codecs.openai_marks import part_marked, takes_mark
 from foreword.codecs.parts import members, tool_name
 from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
@@ -68,6 +70,7 @@ class OpenAIChatCodec(NothingLate):
     wire: str = WIRE
     version = 1
     key_layers: Mapping[str, Layer] = KEY_LAYERS
+    marks_end = True
     message_tokens = 3
     tools_tokens = 0
     merges = False
@@ -211,8 +214,8 @@ class OpenAIChatCodec(NothingLate):
         return start + (b"," + compact(rest)[1:] if rest else b"}")
 
     def mark(self, data: bytes, ttl: str | None) -> bytes:
-        """Return the bytes unchanged: the wire has no marks that stand on a whole message."""
-        return data
+        """Put an explicit breakpoint on a message's last part. `ttl`: "30m", "12h", or None: the default."""
+        return part_marked(data, ttl)
 
 
 def _results(results: Sequence[ToolResult], sources: Sequence[int], wire: str, *, own: bool) -> list[Piece]:
@@ -246,7 +249,7 @@ def _piece(form: Form, kind: str, source: int) -> Piece:
         data=compact(form.value),
         text=form.text,
         media_tokens=form.media_tokens,
-        markable=False,
+        markable=takes_mark(form.value),
         source=source,
         lost=form.lost,
     )

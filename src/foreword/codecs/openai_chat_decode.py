@@ -150,8 +150,8 @@ def usage_from(usage: Mapping[str, Any], wire: str = WIRE) -> Usage:
     """Map a usage object (rulebook of the provider's SDK types, 2026-11-30).
 
     `prompt_tokens` includes what was cached; writes have one lifetime, the short one. A server that counts
-    hits and misses itself (DeepSeek) is taken at its word. Cache counts that are absent beside a known prompt
-    are 0: such a server sells no cache. Raises: MalformedResponse.
+    hits and misses itself (DeepSeek) is taken at its word, unless the wire's own count stands beside them. Cache
+    counts that are absent beside a known prompt are 0: such a server sells no cache. Raises: MalformedResponse.
     """
     at = At(wire, "usage", response=True)
     found = at.mapping(usage)
@@ -159,11 +159,12 @@ def usage_from(usage: Mapping[str, Any], wire: str = WIRE) -> Usage:
     inputs = (at / "prompt_tokens_details").mapping(found.get("prompt_tokens_details") or {})
     outputs = (at / "completion_tokens_details").mapping(found.get("completion_tokens_details") or {})
     absent = None if prompt is None else 0
-    read = at.count(found, "prompt_cache_hit_tokens")
-    if read is None:
-        read = (at / "prompt_tokens_details").count(inputs, "cached_tokens")
+    read = (at / "prompt_tokens_details").count(inputs, "cached_tokens")
     write = (at / "prompt_tokens_details").count(inputs, "cache_write_tokens")
-    uncached = at.count(found, "prompt_cache_miss_tokens")
+    uncached = None
+    if read is None:
+        read = at.count(found, "prompt_cache_hit_tokens")
+        uncached = at.count(found, "prompt_cache_miss_tokens")
     if uncached is None and prompt is not None:
         # The provider documents the written tokens as unadjusted, so the parts may exceed the whole.
         uncached = max(0, prompt - (read or 0) - (write or 0))

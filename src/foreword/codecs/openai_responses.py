@@ -32,6 +32,7 @@ from foreword.codecs.openai_responses_decode import (
     encode_response,
     usage_from,
 )
+from foreword.codecs.openai_marks import part_marked, takes_mark
 from foreword.codecs.parts import json_object, members, tool_name
 from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
@@ -63,6 +64,7 @@ class OpenAIResponsesCodec(NothingLate):
 
     wire = WIRE
     version = 1
+    marks_end = True
     message_tokens = 3
     """The provider publishes no rule for items; the figure of its Chat wire, corrected by calibration."""
     tools_tokens = 0
@@ -212,8 +214,8 @@ class OpenAIResponsesCodec(NothingLate):
         return start + (b"," + compact(rest)[1:] if rest else b"}")
 
     def mark(self, data: bytes, ttl: str | None) -> bytes:
-        """Return the bytes unchanged: the wire has no marks that stand on a whole item."""
-        return data
+        """Put an explicit breakpoint on an item's last part. `ttl`: "30m", "12h", or None: the default."""
+        return part_marked(data, ttl)
 
 
 def _said(message: Message, said: Sequence[tuple[int, Form]], *, own: bool) -> Piece:
@@ -244,7 +246,7 @@ def _piece(role: str, kind: str, form: Form, source: int) -> Piece:
         data=compact(form.value),
         text=form.text,
         media_tokens=form.media_tokens,
-        markable=False,
+        markable=takes_mark(form.value),
         source=source,
         lost=form.lost,
     )

@@ -9,11 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import cached_property
 
-from foreword.compiler.breakpoints import place_breakpoints
+from foreword.compiler.breakpoints import Breakpoints, place_breakpoints
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.layout import Layout
 from foreword.compiler.policy import Policy
 from foreword.compiler.render import open_with_user, render_head, render_items, to_units
+from foreword.compiler.warned import Warned
 from foreword.core.event import RequestSent
 from foreword.core.request import Unit
 from foreword.core.target import Target
@@ -75,9 +76,18 @@ class Compiled:
         return tuple(sorted(needed.union(self.target.codec.betas(asked.params))))
 
     @cached_property
+    def _planned(self) -> Breakpoints:
+        return place_breakpoints(self)
+
+    @property
     def breakpoints(self) -> dict[int, str | None]:
         """Cache marks: unit index to TTL (None: the wire's short default)."""
-        return place_breakpoints(self)
+        return self._planned.marks
+
+    @property
+    def warnings(self) -> tuple[Warned, ...]:
+        """What is legal in this request, and costs money all the same."""
+        return self._planned.warnings
 
     @cached_property
     def parts(self) -> list[bytes]:

@@ -67,22 +67,32 @@ def opening_block(view: View, policy: Policy, target: Target) -> Interaction | N
     """Return the newest response whose compaction block may open a base; None: the base comes from the record.
 
     This model gave it to us on this wire, and nothing was revoked or erased since it was asked for: what it
-    stands for can't be read, so nothing can be taken out of it.
+    stands for can't be read, so nothing can be taken out of it. One that a caller's own list began with stands for
+    what was never recorded: it opens the base under every policy.
     """
-    if policy.layout != "provider":
-        return None
     fold = view.fold
     for interaction in reversed(fold.compactions):
-        event = fold.events[interaction.seq]
-        body = event.body
-        if not isinstance(body, Answered) or body.request is None or event.origin not in OWN_ORIGINS:
+        since = _asked_at(view, target, interaction)
+        if since is None or fold.rebuild >= since or compaction_in(interaction, target) is None:
             continue
-        sent = fold.events[body.request].body
-        if (
-            isinstance(sent, RequestSent)
-            and (sent.wire, sent.model) == (target.codec.wire, target.params.model)
-            and fold.rebuild < body.request
-            and compaction_in(interaction, target) is not None
-        ):
+        if policy.layout == "provider" or since == interaction.seq:
             return interaction
     return None
+
+
+def _asked_at(view: View, target: Target, interaction: Interaction) -> int | None:
+    """Return the seq of the request that a block answers, or its own when a caller brought it; None: not ours."""
+    fold = view.fold
+    event = fold.events[interaction.seq]
+    body = event.body
+    if not isinstance(body, Answered) or event.origin not in OWN_ORIGINS:
+        return None
+    asked = (target.codec.wire, target.params.model)
+    if body.request is None:
+        begun = next((epoch.body for epoch in fold.epochs if epoch.seq > interaction.seq), None)
+        known = begun is None or (begun.wire, begun.model) == asked
+        first = interaction.covers == 0 and body.message.wire == target.codec.wire
+        return interaction.seq if known and first else None
+    sent = fold.events[body.request].body
+    same = isinstance(sent, RequestSent) and (sent.wire, sent.model) == asked
+    return body.request if same else None

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from foreword.compiler.breakpoints import REWRITTEN
 from foreword.core.request import Codec, Unit
 from foreword.core.view import Epoch
 
@@ -17,10 +18,10 @@ class Layout:
 
     ``head``: how many units stand before the messages. ``items``: how many items of the view are shown.
     ``sent``: seq of the last request frozen into it, -1: none. ``stale``: seq of a sent request that this code
-    would encode differently, -1: none.
+    would encode differently, -1: none. ``boundary``: last unit that a rewrite left behind, -1: none.
     """
 
-    __slots__ = ("epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")
+    __slots__ = ("boundary", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")
 
     def __init__(self, epoch: Epoch) -> None:
         self.epoch = epoch
@@ -31,6 +32,7 @@ class Layout:
         self.sent = -1
         self.stale = -1
         self.head = 0
+        self.boundary = -1
 
     @property
     def last(self) -> Unit | None:
@@ -43,6 +45,8 @@ class Layout:
             self.parts.append(codec.between(before, unit) + unit.data)
             self.tokens += unit.tokens
             self.head += unit.section != "message"
+            if unit.by in REWRITTEN:
+                self.boundary = len(self.parts) - 1
             before = unit
         self.units.extend(units)
 
@@ -53,4 +57,5 @@ class Layout:
         layout.parts = self.parts[:count]
         layout.tokens, layout.items, layout.sent, layout.stale = tokens, items, sent, stale
         layout.head = min(self.head, count)
+        layout.boundary = self.boundary if self.boundary < count else -1
         return layout

@@ -87,11 +87,14 @@ def manifest(
         },
         "segments": _segments(compiled, kept),
         "omitted": _omitted(compiled, view),
-        "rewrites": _rewrites(compiled, previous, view),
+        "rewrites": _rewrites(compiled, previous, view, kept),
         "prefix": _prefix(compiled, previous, kept),
         "breakpoints": list(compiled.breakpoints),
         "pins": _pins(compiled, view),
         "betas": list(compiled.betas),
+        "warnings": [
+            {"code": one.code, "text": one.text, "numbers": dict(one.numbers)} for one in compiled.warnings
+        ],
         "violations": list(violations),
     }
 
@@ -219,29 +222,38 @@ def _thinking_sent(view: View, item: Interaction) -> bool:
     return isinstance(body, Answered) and body.request is not None
 
 
-def _rewrites(compiled: Compiled, previous: Sketch | None, view: View) -> list[dict[str, Any]]:
+def _rewrites(compiled: Compiled, previous: Sketch | None, view: View, kept: int) -> list[dict[str, Any]]:
+    """List what was rewritten since the last request: as predicted, and for the epoch that stands, as it came."""
+    written = sum(unit.tokens for unit in compiled.units[kept:]) if previous is not None else None
     since = previous.position if previous is not None else 0
     rewrites: list[dict[str, Any]] = []
     for event in view.fold.events[since : compiled.view.position]:
         body = event.body
         if isinstance(body, Rewritten):
-            removed = sum(replacement.tokens_removed for replacement in body.replacements)
-            rewrites.append(_rewrite(event.seq, body.how, body.why, body.epoch, removed, compiled))
+            rewrites.append(
+                {
+                    "event": event.seq,
+                    "kind": body.how,
+                    "why": body.why,
+                    "epoch": body.epoch,
+                    "tokens_removed": sum(one.tokens_removed for one in body.replacements),
+                    "suffix_rewritten": body.suffix_rewritten if body.epoch else 0,
+                    "price_delta_usd": body.price_delta_usd,
+                }
+            )
         elif isinstance(body, EpochStarted):
-            rewrites.append(_rewrite(event.seq, "epoch", body.why, True, 0, compiled))
+            rewrites.append(
+                {
+                    "event": event.seq,
+                    "kind": "epoch",
+                    "why": body.why,
+                    "epoch": True,
+                    "tokens_removed": 0,
+                    "suffix_rewritten": written if event.seq == compiled.epoch.seq else None,
+                    "price_delta_usd": None,
+                }
+            )
     return rewrites
-
-
-def _rewrite(seq: int, kind: str, why: str, epoch: bool, removed: int, compiled: Compiled) -> dict[str, Any]:
-    return {
-        "event": seq,
-        "kind": kind,
-        "why": why,
-        "epoch": epoch,
-        "tokens_removed": removed,
-        "suffix_rewritten": None,
-        "price_delta_usd": None,
-    }
 
 
 def _prefix(compiled: Compiled, previous: Sketch | None, kept: int) -> dict[str, Any]:

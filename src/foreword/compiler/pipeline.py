@@ -9,11 +9,13 @@ from __future__ import annotations
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.compile import Compiled, SentUnits, compile
 from foreword.compiler.late import can_say, compaction_in, late_change, opening_block
+from foreword.compiler.passes.cheapen import cheapen, why_of
 from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
 from foreword.compiler.passes.reduce import levels, reduce
 from foreword.compiler.passes.repair_pairs import end_with_user, repair_pairs
 from foreword.compiler.policy import Policy
+from foreword.compiler.pricing import priced
 from foreword.compiler.render import read_tool_name
 from foreword.core.event import Draft, EpochStarted, Why
 from foreword.core.target import Target
@@ -63,6 +65,11 @@ def propose(
     if change is not None:
         return Step([Draft(body=change, actor="engine", origin="engine", trust="engine")], None)
     if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
+        cheaper = cheapen(compiled)
+        if cheaper:
+            return Step(
+                [*cheaper, epoch_draft(view, target, policy, why_of(cheaper), compiled.counted)], None
+            )
         return Step([], compiled)
     over = compiled.predicted > budget.limit
     last_sent = fold.sent[-1].seq if fold.sent else -1
@@ -72,6 +79,7 @@ def propose(
     if attempt <= len(levels(0, 0)):
         rewrites = reduce(compiled, attempt, "hard")
         if rewrites:
+            rewrites = priced(compiled, rewrites)
             return Step([*rewrites, epoch_draft(view, target, policy, "hard", compiled.counted)], None)
     if over:
         raise over_budget(compiled, required(compiled))
@@ -88,7 +96,10 @@ def _epoch_reason(view: View, policy: Policy, target: Target) -> Why | None:
         return "permission"
     if (epoch.body.wire, epoch.body.model) != (target.codec.wire, target.params.model):
         return "switch"
-    if fold.instructions[0] > epoch.seq or target.with_effort(epoch.body.effort).head_digest != epoch.body.head:
+    if (
+        fold.instructions[0] > epoch.seq
+        or target.with_effort(epoch.body.effort).head_digest != epoch.body.head
+    ):
         return "manual"
     change = late_change(view, target, epoch)
     if change is not None and not can_say(view, target, epoch, change):

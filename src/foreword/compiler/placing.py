@@ -97,7 +97,7 @@ def _legal(item: Placed, role: str, after: str, target: Target) -> Iterator[Plac
     else:
         if role in OPERATOR and item.alone:
             yield from _unanswered(target)
-        if role not in OPERATOR and role != "user" or role in OPERATOR and item.alone:
+        if (role not in OPERATOR and role != "user") or (role in OPERATOR and item.alone):
             yield from engine_text(target, GO_ON, "envelope", (), "placing", "a change stands behind a turn")
         yield item
 

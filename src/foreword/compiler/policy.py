@@ -35,6 +35,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """A stage is at most this long; 0: only a person's turn ends it."""
     min_gain: float = 0.08
     """An epoch that frees less than this share isn't worth its cache break, unless nothing else fits."""
+    price_trigger: bool = False
+    """Clear old results when that makes the bill smaller until the next epoch, though all would still fit."""
     reserve_tool_result: float = 0.06
     """Room kept for the next result, as a share of the window."""
     layout: Literal["own", "provider"] = "own"

@@ -307,7 +307,7 @@ def _render_interaction(
     thinking = _own(view, item, target, epoch, base)
     opens = base and item.seq == epoch.body.block
     pieces = target.codec.message(
-        _sendable(item.message, target, opens=opens), thinking=thinking, params=target.params
+        _sendable(item.message, target, base=base, opens=opens), thinking=thinking, params=target.params
     )
     why = "the provider's summary of what came before" if opens else "the model's words"
     for piece in pieces:
@@ -343,15 +343,19 @@ def _render_interaction(
         )
 
 
-def _sendable(message: Message, target: Target, *, opens: bool) -> Message:
-    """Leave out compaction blocks that may not stand here: one that must be first, one that failed, a foreign one."""
+def _sendable(message: Message, target: Target, *, base: bool, opens: bool) -> Message:
+    """Leave out compaction blocks that may not stand here: one that must be first, one that failed, and in a base
+
+    any but the one that opens it, since the provider would read nothing of what stands before.
+    """
     if not any(isinstance(block, Opaque) for block in message.blocks):
         return message
 
     blocks: list[Block] = []
     for block in message.blocks:
         found = target.codec.compaction(block) if isinstance(block, Opaque) else None
-        if found is None or found.place == "anywhere" or (found.place == "first" and opens):
+        stands = opens if base else found is not None and found.place == "anywhere"
+        if found is None or (stands and found.place != "nowhere"):
             if found is not None and opens and not found.whole:
                 blocks.clear()
             blocks.append(block)

@@ -15,7 +15,7 @@ from foreword.core.block import Text, ToolCall, ToolResult, plain_text
 from foreword.core.reference import recall
 from foreword.core.target import Target
 from foreword.core.tokens import Counter
-from foreword.core.view import Interaction, Item, Notice, Turn, View
+from foreword.core.view import Change, Interaction, Item, Notice, Turn, View
 
 _PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
 _COMMAND_KEYS = ("command", "cmd", "script")
@@ -119,6 +119,8 @@ def _lines(view: View, items: Sequence[Item]) -> list[_Line]:
                 elif said:
                     add("said", f"the model: {_clip(said)}", item.seq)
                 _add_calls(item, add)
+            case Change():
+                pass  # what a base says anyway
     for (kind, text), seqs in merged.items():
         times = f" ({len(seqs)} times)" if len(seqs) > 1 else ""
         shown = tuple(seqs) if len(seqs) <= 4 else (*seqs[:2], *seqs[-2:])

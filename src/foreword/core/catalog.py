@@ -100,6 +100,19 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     cache_ttl_short: int | None = None
     """Seconds that a short cache write lives after its last use."""
     cache_ttl_long: int | None = None
+    cache: Literal["marks", "breakpoints", "prefix", "units"] | None = None
+    """What a later request can read: what ended at a mark and is near one now (marks), what ended at a breakpoint
+    (breakpoints), any prefix (prefix), or what ended where a request or an answer did (units)."""
+    cache_step: int | None = None
+    """Tokens in whole multiples of which a prefix is read; 1: exactly."""
+    cache_read_marks: int | None = None
+    """How many breakpoints of a request, the newest, are looked up; None: no such limit, or unknown."""
+    cache_refresh: bool | None = None
+    """Whether reading an entry starts its life again."""
+    cache_ready: Literal["response_begins", "some_seconds"] | None = None
+    """When what a request wrote can be read: once its response begins, or some seconds after."""
+    cache_idle: int | None = None
+    """Seconds without use from which a cache that promises no life may have dropped an entry."""
 
     binds_thinking: bool = False
     """Whether a reasoning block is refused or dropped when anything before it changed."""

@@ -25,16 +25,6 @@ Answer = Literal["yes", "no", "ignored", "some"]
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
 
 
-class Paths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
-    """Where a wire is served below the base address. ``{model}`` stands for the model.
-
-    ``stream`` None: the same path, and the body says that it wants a stream.
-    """
-
-    send: str
-    stream: str | None = None
-
-
 class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """How a key is sent. ``key_env``: the variable's name by custom; None: none is needed.
 
@@ -47,6 +37,17 @@ class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     key_env: str | None = None
     optional: bool = False
     signed: bool = False
+
+
+class Paths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where a wire is served below the base address. ``{model}`` stands for the model.
+
+    ``stream`` None: the same path, and the body says that it wants a stream. ``auth`` None: that of the profile.
+    """
+
+    send: str
+    stream: str | None = None
+    auth: Auth | None = None
 
 
 class Accepts(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -219,7 +220,8 @@ def endpoint(
     if parts.username or parts.password or parts.query or parts.fragment:
         fault = "its address holds a name, a password or a query"
         raise EndpointError(name, fault, "put the key into a variable and name that")
-    paths, auth = profile.paths[served], profile.auth
+    paths = profile.paths[served]
+    auth = paths.auth or profile.auth
     chosen = auth.key_env if key_env is None else key_env or None
     return Endpoint(
         name=name,

@@ -16,6 +16,7 @@ from msgspec import Struct
 
 from foreword.core.block import Message, Text, ToolResult, ToolSpec
 from foreword.core.usage import Usage
+from foreword.errors import InvalidText
 
 Trust = Literal["person", "operator", "engine", "model", "tool", "foreign"]
 Why = Literal[
@@ -63,6 +64,26 @@ class ToolsSet(Struct, frozen=True, kw_only=True, tag="tools_set", omit_defaults
     """The tools offered, whole and in order; replaces what was set before, from the next epoch on."""
 
     tools: tuple[ToolSpec, ...]
+
+
+class Marking(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A cache mark that a caller had set: on a tool by ``name``, on the ``place``-th system block, or in a message.
+
+    There it stands on what ``event`` says, so many blocks before its last (``behind``). ``ttl`` None: the default.
+    """
+
+    section: Literal["tool", "system", "message"]
+    name: str = ""
+    place: int = 0
+    event: int = -1
+    behind: int = 0
+    ttl: str | None = None
+
+
+class MarksSet(Struct, frozen=True, kw_only=True, tag="marks_set", omit_defaults=True):
+    """The cache marks that the caller wants, all of them; replaces what was set before. Changes no bytes of a unit."""
+
+    marks: tuple[Marking, ...] = ()
 
 
 class UnseenPrefix(Struct, frozen=True, kw_only=True, tag="unseen_prefix", omit_defaults=True):
@@ -151,12 +172,19 @@ class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
 
 
 class Rewritten(Struct, frozen=True, kw_only=True, tag="rewritten", omit_defaults=True):
-    """A rewrite with its result. ``epoch``: it changes bytes already sent and waits for the next epoch."""
+    """A rewrite with its result. ``epoch``: it changes bytes already sent and waits for the next epoch.
+
+    ``suffix_rewritten``: tokens by the counter behind the first change, which the next request writes again;
+    ``price_delta_usd``: what it was expected to change the bill by until the next epoch, below 0 is saved. Both
+    stand at the first rewrite of an epoch. None: not worked out.
+    """
 
     how: How
     why: Why
     replacements: tuple[Replacement, ...]
     epoch: bool = False
+    suffix_rewritten: int | None = None
+    price_delta_usd: str | None = None
 
 
 class Repaired(Struct, frozen=True, kw_only=True, tag="repaired", omit_defaults=True):
@@ -279,6 +307,7 @@ Body = (
     SessionOpened
     | InstructionsSet
     | ToolsSet
+    | MarksSet
     | UnseenPrefix
     | Said
     | Answered
@@ -353,8 +382,14 @@ def kind_of(body: Body) -> str:
 
 
 def encode_body(body: Body) -> bytes:
-    """Return the payload: JSON with the tag inside."""
-    return _encoder.encode(body)
+    """Return the payload: JSON with the tag inside.
+
+    Raises: InvalidText for a lone surrogate.
+    """
+    try:
+        return _encoder.encode(body)
+    except UnicodeEncodeError as error:
+        raise InvalidText(error.object, error.start) from error
 
 
 def decode_body(kind: str, schema: int, payload: bytes) -> Body:

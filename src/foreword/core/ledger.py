@@ -48,6 +48,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     `retried`: an attempt before another one. `usage` None: unknown. `recorded`: picodollars that the record states.
     `phase`: `epoch` for the first call after the base was rebuilt, else `cold` when nothing was read from the
     cache, or `warm`. `tier`: prompt size above which its prices hold, 0: the base price. `peak` None: no peak hours.
+    `request`: seq of the `RequestSent` that it answers, None: it is none of ours.
+    `provider`: by the catalog. `why`: the stop reason, or the name of the error.
     `key`: the same for all copies of one call, in whichever session.
     """
 
@@ -69,6 +71,10 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     terms: tuple[str, ...] = ()
     project: str | None = None
     user: str | None = None
+    request: int | None = None
+    response_id: str | None = None
+    provider: str | None = None
+    why: str = ""
     key: tuple[object, ...] = ()
 
     @property
@@ -90,15 +96,11 @@ def rows(
     prices: Prices,
     kind: Kind = "call",
     project: str | None = None,
-) -> Iterator[Row]:
-    """Yield the rows of one session, in log order.
-
-    `kind`: of its answers, `sub_context` for the session of a sub-agent. The user is the `subject` of each fact.
-    An erased answer has a row of unknown tokens.
-    """
-    fold = _Fold(session, prices, kind, project)
-    for number, fact in enumerate(facts):
-        yield from fold.rows_of(number, fact)
+) -> list[Row]:
+    """Return the rows of one session; see `Ledger`."""
+    ledger = Ledger(session, prices=prices, kind=kind, project=project)
+    ledger.add(facts)
+    return ledger.rows
 
 
 def once(calls: Iterable[Row]) -> Iterator[Row]:
@@ -111,16 +113,22 @@ def once(calls: Iterable[Row]) -> Iterator[Row]:
 
 
 def rewrites(facts: Iterable[Fact]) -> dict[str, int]:
-    """Count the rewrites of a session by kind: `epochs`, each `How`, and `foreign`, those of the original tool."""
+    """Count the rewrites of a session by kind: `epochs`, each `How`, and `foreign`, those of the original tool.
+
+    Notes that follow each other directly (a boundary and its summary) tell of one rewrite.
+    """
     counts: Counter[str] = Counter()
+    noted = False
     for fact in facts:
+        before, noted = noted, False
         match fact.body:
             case Rewritten(how=how):
                 counts[how] += 1
             case EpochStarted():
                 counts["epochs"] += 1
             case ForeignNoted(code="compaction"):
-                counts["foreign"] += 1
+                counts["foreign"] += not before
+                noted = True
             case _:
                 pass
     return dict(sorted(counts.items()))
@@ -183,56 +191,73 @@ def grouped(calls: Iterable[Row], by: Callable[[Row], str]) -> dict[str, Totals]
     return {name: total(group) for name, group in groups.items()}
 
 
-class _Fold:
-    def __init__(self, session: str, prices: Prices, kind: Kind, project: str | None) -> None:
-        self.session = session
-        self.prices = prices
-        self.kind: Kind = kind
-        self.project = project
-        self.step = 0
-        self.turn = 0
-        self.spoken = False
-        self.rebuilt = False
-        self.told: set[str] = set()
+class Ledger:
+    """The rows of one session, in log order, which grow with its log.
 
-    def rows_of(self, number: int, fact: Fact) -> Iterator[Row]:
+    `kind`: of its answers, `sub_context` for the session of a sub-agent. The user is the `subject` of each fact.
+    An erased answer has a row of unknown tokens.
+    """
+
+    def __init__(
+        self, session: str, *, prices: Prices, kind: Kind = "call", project: str | None = None
+    ) -> None:
+        self.session = session
+        self.rows: list[Row] = []
+        self.position = 0
+        """How many facts were taken."""
+        self._prices = prices
+        self._kind: Kind = kind
+        self._project = project
+        self._step = 0
+        self._turn = 0
+        self._spoken = False
+        self._rebuilt = False
+        self._told: set[str] = set()
+
+    def add(self, facts: Iterable[Fact]) -> None:
+        """Take the facts that come next."""
+        for fact in facts:
+            self.rows += self._rows_of(self.position, fact)
+            self.position += 1
+
+    def _rows_of(self, number: int, fact: Fact) -> Iterator[Row]:
         match fact.body:
             case Said(person=True):
-                self.turn += not self.spoken
-                self.spoken = True
+                self._turn += not self._spoken
+                self._spoken = True
             case EpochStarted() | ForeignNoted(code="compaction"):
-                self.rebuilt = self.step > 0
+                self._rebuilt = self._step > 0
             case ForeignNoted(code=code) if code in NOTED:
-                yield self._row(number, fact, Called(usage=NOTHING), self.kind, NOTED[code], self.step + 1)
+                yield self._row(number, fact, Called(usage=NOTHING), self._kind, NOTED[code], self._step + 1)
             case Called() as body:
-                kind = self.kind if body.kind == "call" else body.kind
-                step = self.step + (body.kind == "call")
+                kind = self._kind if body.kind == "call" else body.kind
+                step = self._step + (body.kind == "call")
                 yield from self._attempts(number, fact, body, kind, step)
                 yield self._row(number, fact, body, kind, body.status, step)
             case Answered() as body:
                 yield from self._answer(number, fact, body)
             case None if isinstance(fact, Event) and fact.kind == "answered":
-                self.step += 1
-                yield self._row(number, fact, Called(), self.kind, "ok", self.step)
+                self._step += 1
+                yield self._row(number, fact, Called(), self._kind, "ok", self._step)
             case _:
                 pass
 
     def _answer(self, number: int, fact: Fact, body: Answered) -> Iterator[Row]:
-        rest = body.usage is None and body.response_id in self.told
+        rest = body.usage is None and body.response_id in self._told
         if rest:  # the rest of an answer that was recorded while it was being written
             return
-        self.step += 1
-        self.spoken = False
+        self._step += 1
+        self._spoken = False
         if body.response_id is not None:
-            self.told.add(body.response_id)
-        yield from self._attempts(number, fact, body, self.kind, self.step)
+            self._told.add(body.response_id)
+        yield from self._attempts(number, fact, body, self._kind, self._step)
         for index, usage in enumerate(body.compactions):
             spent = Called(model=body.model, usage=usage, terms=body.terms)
             mark = ("compaction", index)
-            yield self._row(number, fact, spent, "compaction", "ok", self.step, mark, body.response_id)
+            yield self._row(number, fact, spent, "compaction", "ok", self._step, mark, body.response_id)
         status = STOPPED.get(body.stop_reason or "", "cut") if body.partial else "ok"
-        yield self._row(number, fact, body, self.kind, status, self.step)
-        self.rebuilt = False
+        yield self._row(number, fact, body, self._kind, status, self._step)
+        self._rebuilt = False
 
     def _attempts(
         self, number: int, fact: Fact, body: Answered | Called, kind: Kind, step: int
@@ -256,7 +281,7 @@ class _Fold:
     ) -> Row:
         usage = body.usage
         seconds = None if fact.at is None else fact.at // 1_000_000
-        spec = self.prices.spec(body.model)
+        spec = self._prices.spec(body.model)
         if usage is None:
             cost = Cost(picodollars=None, unknown=("usage",))
         elif usage == NOTHING:
@@ -271,7 +296,7 @@ class _Fold:
         return Row(
             session=self.session,
             step=step,
-            turn=self.turn,
+            turn=self._turn,
             at=fact.at,
             model=body.model,
             kind=kind,
@@ -285,14 +310,18 @@ class _Fold:
             tier=tier_of(usage, spec) if usage is not None and spec is not None else None,
             peak=is_peak(spec, seconds) if spec is not None and seconds is not None else None,
             terms=body.terms,
-            project=self.project,
+            project=self._project,
             user=fact.subject,
+            request=body.request,
+            response_id=response,
+            provider=spec.provider if spec is not None else None,
+            why=body.why if isinstance(body, Called) else body.stop_reason or "",
             key=(*identity, *mark),
         )
 
     def _phase(self, usage: Usage | None) -> Phase | None:
         if usage is None or not usage.total_input or usage.cache_read is None:
             return None
-        if self.rebuilt:
+        if self._rebuilt:
             return "epoch"
         return "warm" if usage.cache_read else "cold"

@@ -78,6 +78,8 @@ class Prices:
                 own = tomllib.loads(text, parse_float=Decimal)
         except (ValueError, RecursionError) as error:
             raise CatalogError(f"prices {name}: neither TOML nor JSON: {error}") from None
+        if not own:
+            raise CatalogError(f"prices {name}: holds no price; see `foreword cost --help`")
         try:
             return cls(catalog, own)
         except CatalogError as error:
@@ -101,9 +103,7 @@ class Prices:
             return spec
         spec = spec or self._catalog.assumed(name, wire="openai-chat", window=1)
         multipliers = {**spec.multipliers, **own.multipliers}
-        return replace(
-            spec, price=own.price, tiers=own.tiers, peak=None, earlier=(), multipliers=multipliers
-        )
+        return replace(spec, price=own.price, tiers=own.tiers, peak=None, earlier=(), multipliers=multipliers)
 
 
 def _rows(own: Mapping[str, Any]) -> dict[str, _Own]:
@@ -126,6 +126,8 @@ def _row(name: str, row: object) -> _Own:
         tiers.append(Tier(above=above, price=_rates(tier, f"{name}.tiers[{number}]")))
     factors = _mapping(members.pop("multipliers", {}), f"{name}.multipliers")
     multipliers = {key: _figure(factor, f"{name}.multipliers.{key}") for key, factor in factors.items()}
+    if not members:
+        raise CatalogError(f"{name}: gives no price; there are {', '.join(BUCKETS)}")
     tiers.sort(key=lambda tier: tier.above)
     return _Own(price=_rates(members, name), tiers=tuple(tiers), multipliers=multipliers)
 

@@ -115,6 +115,8 @@ class Codec(Protocol):
 
     wire: str
     version: int
+    marks_end: bool
+    """Whether the provider itself marks the end of a request for its cache."""
     system_anywhere: bool
     """Whether a system message may stand between any two messages."""
     merges: bool

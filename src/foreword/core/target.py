@@ -27,7 +27,8 @@ def with_key(keys: Mapping[str, Any], path: tuple[str, ...], value: Any) -> dict
     name, *rest = path
     if rest:
         inner: Any = keys.get(name)
-        value = with_key(inner if isinstance(inner, Mapping) else {}, tuple(rest), value) or None
+        known: Mapping[str, Any] = cast("Mapping[str, Any]", inner) if isinstance(inner, Mapping) else {}
+        value = with_key(known, tuple(rest), value) or None
     if value is None:
         return {key: member for key, member in keys.items() if key != name}
     return {**keys, name: value}

@@ -20,6 +20,8 @@ from foreword.core.event import (
     Erased,
     Event,
     InstructionsSet,
+    Marking,
+    MarksSet,
     Noticed,
     Pinned,
     Repaired,
@@ -168,6 +170,7 @@ class Fold:
         self.instructions: tuple[int, tuple[Text, ...]] = (-1, ())
         self.tools: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
         self.offered: tuple[ToolSpec, ...] = ()
+        self.marks: tuple[Marking, ...] = ()
         self.effort: str | None = None
         self.budget: tuple[int, int] = (-1, 0)
         self.spent = 0
@@ -266,6 +269,8 @@ class Fold:
                 self.instructions = (event.seq, body.blocks)
             case ToolsSet():
                 self.tools = (event.seq, body.tools)
+            case MarksSet():
+                self.marks = body.marks
             case UnseenPrefix():
                 self.unseen = body.tokens
             case Erased():

@@ -99,7 +99,7 @@ class Answering:
             said = "no end of the answer within the time it has" if late else f"silent for {self._idle:g} s"
             self._failure = self._cut(said)
         except ConnectionFailed as error:
-            self._failure = error
+            self._failure = self._cut(error.said)  # without its cause, which may hold the request's headers
         return b""
 
     def _cut(self, said: str) -> ConnectionFailed:

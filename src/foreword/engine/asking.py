@@ -14,6 +14,7 @@ from msgspec import Struct
 from msgspec.structs import replace
 
 from foreword.codecs.failures import silent_overflow
+from foreword.codecs.late import context_edits
 from foreword.codecs.stream.streamed import Delta
 from foreword.compiler.compile import Compiled
 from foreword.core.block import ToolCall
@@ -146,6 +147,7 @@ def record(session: Session, sent: Sent) -> int | None:
         usage=response.usage,
         request=session.unanswered,
         partial=sent.state != "complete",
+        edits=context_edits(response.extra),
     )
     body = billed(body, session.codec.wire, response, sent)
     return session.append(*notes, Draft(body=body, trust="model", actor="model", subject=session.user))

@@ -15,7 +15,7 @@ from foreword.core.endpoint import Endpoint, Probe
 from foreword.core.kv_cache import Shape
 from foreword.engine.asked_json import ask_json
 from foreword.engine.gguf import read_shape
-from foreword.errors import EndpointError, ProviderError
+from foreword.errors import EndpointError, ProviderError, Rejected
 
 Ask = Callable[..., Any]
 
@@ -44,7 +44,8 @@ def observe(
 ) -> Observed:
     """Ask an endpoint what it serves a model with. ``model`` None: the only one, or the first that is loaded.
 
-    Raises: ProviderError; EndpointError when it can't be asked, or serves several models and none is named.
+    Raises: ProviderError, which is Rejected for a model that is not served; EndpointError when it can't be asked, or
+    serves several models and none is named.
     """
     if endpoint.probe is None:
         raise EndpointError(endpoint.shown, "has no route that tells a window", "give the window yourself")
@@ -203,10 +204,13 @@ def _row(endpoint: Endpoint, rows: list[dict[str, Any]], key: str, model: str | 
     if len(found) == 1 or (found and model is not None):
         return found[0]
     listed = ", ".join(str(row[key])[:60] for row in rows[:5]) + (", …" if len(rows) > 5 else "")
-    fault = (
-        "serves no model" if not rows else f"serves no model {model!r}" if model else "serves several models"
-    )
-    raise EndpointError(endpoint.shown, fault, f"name one of {listed}" if rows else "load one")
+    if model is not None:
+        raise Rejected(
+            endpoint.shown, said=f"no model {model[:60]!r} among those it lists ({listed or 'none'})"
+        )
+    if not rows:
+        raise EndpointError(endpoint.shown, "serves no model", "load one")
+    raise EndpointError(endpoint.shown, "serves several models", f"name one of {listed}")
 
 
 def _rows(value: Any, name: str) -> list[dict[str, Any]]:

@@ -9,7 +9,7 @@ import msgspec
 from msgspec import Struct
 
 from foreword.compiler.budget import budget_of
-from foreword.core.event import Event
+from foreword.core.event import Event, SessionOpened
 from foreword.core.frame import frame
 from foreword.core.reference import content_bytes, parse_reference
 from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
@@ -169,6 +169,20 @@ def page_characters(session: Session) -> int:
     return max(400, min(PAGE_CHARACTERS, int(room * session.policy.result_share) * 3))
 
 
+def _check_own(session: Session, ref: str) -> None:
+    """Let a model read its own session, and of those it was forked from what it shares with them; nothing else.
+
+    Raises: UnknownReference.
+    """
+    wanted = parse_reference(ref)
+    opened = [(event.seq, event.body) for event in session.events if isinstance(event.body, SessionOpened)]
+    ends = [*(seq for seq, _ in opened[1:]), len(session.events)]
+    for (_, body), end in zip(opened, ends, strict=True):
+        if wanted.session in (body.session, body.alias) and wanted.seq < end:
+            return
+    raise UnknownReference(ref, "names nothing of this session")
+
+
 def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
     """Execute the read tool's call; a fault is told as text, since the model must see it and go on."""
     try:
@@ -185,6 +199,7 @@ def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
     name = (epochs[-1].body.read_tool if epochs else None) or "read"
     asked = f", grep={msgspec.json.encode(grep).decode()}" if grep is not None else ""
     try:
+        _check_own(session, given["ref"])
         page = read_page(
             session,
             given["ref"],

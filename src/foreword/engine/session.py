@@ -1,8 +1,6 @@
 """Session: append what was said and done, compile the next request, record the response.
 
-The one place where the pure engine meets a store, a clock and chance. Facts are synced before they are
-acknowledged. ``RequestSent`` alone is written together with the next fact: losing it in a crash loses nothing,
-since the same log compiles to the same request.
+The one place where the pure engine meets a store, a clock and chance; ``recording`` is its half that writes.
 """
 
 from __future__ import annotations
@@ -14,6 +12,7 @@ import msgspec
 
 from foreword.codecs.billing import NO_MORE, Billing, billing_of
 from foreword.codecs.decoded import Response, WireCodec
+from foreword.codecs.late import context_edits
 from foreword.codecs.parts import tool_name
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import broken
@@ -21,7 +20,6 @@ from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
 from foreword.core.block import Image, Message, Opaque, Text, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import (
-    GENESIS,
     Answered,
     Draft,
     EpochStarted,
@@ -33,30 +31,28 @@ from foreword.core.event import (
     Revoked,
     Said,
     SessionOpened,
+    TaskBudgetSet,
     ToolReturned,
     ToolsSet,
-    seal,
 )
 from foreword.core.reference import alias_of
 from foreword.core.request import Unit
 from foreword.core.target import Target
 from foreword.core.usage import Usage
-from foreword.core.view import View
 from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
 from foreword.engine.erasing import erase
 from foreword.engine.reading import Page, read_page, run_read_tool
+from foreword.engine.recording import RETRIES, Recording
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
-from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownEvent, UnknownSession
+from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownSession
 from foreword.store.store import Store
 
 if TYPE_CHECKING:
     from foreword.engine.spend import Spend
 
-_RETRIES = 50
 
-
-class Session:
+class Session(Recording):
     """One log and the requests compiled from it. Not for use from several threads at once."""
 
     def __init__(
@@ -70,20 +66,13 @@ class Session:
         nonces: Nonces = random_nonce,
         sent_units: Mapping[int, Sequence[Unit]] | None = None,
     ) -> None:
-        self.store = store
+        super().__init__(events, store=store, clock=clock, nonces=nonces, sent_units=sent_units)
         self.target = target
         self.policy = policy
-        self._clock = clock
-        self._nonces = nonces
-        self._sent_units = sent_units
-        self._pending: list[Event] = []
-        self._pending_units: dict[int, Sequence[Unit]] = {}
-        self._compiled: Compiled | None = None
         self.user: str | None = None
         """Whom the calls are made for: the subject of their events, by which the ledger adds them up."""
         self.spend: Spend | None = None
         """What may be spent; None: no limit."""
-        self.view = View.of(events)
 
     @classmethod
     def open(
@@ -128,7 +117,7 @@ class Session:
                 )
         base = store.load(parent[0])[: parent[1] + 1] if store is not None and parent is not None else []
         session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
-        for _ in range(_RETRIES):
+        for _ in range(RETRIES):
             alias = store.alias_for(name) if store is not None else alias_of(name)
             opened = SessionOpened(session=name, alias=alias, format=format, source=source, parent=parent)
             try:
@@ -139,22 +128,7 @@ class Session:
             except AppendConflict:
                 if store is not None and any(row.id == name for row in store.sessions()):
                     return cls.open(store, name, target=target, policy=policy, clock=clock, nonces=nonces)
-        raise CompileError(f"no free alias for session {name!r} after {_RETRIES} tries")
-
-    @property
-    def id(self) -> str:
-        opened = self.view.fold.opened
-        return opened.session if opened is not None else ""
-
-    @property
-    def alias(self) -> str:
-        """Short name, unique in the store; it stands in references."""
-        opened = self.view.fold.opened
-        return opened.alias if opened is not None else ""
-
-    @property
-    def events(self) -> Sequence[Event]:
-        return self.view.fold.events
+        raise CompileError(f"no free alias for session {name!r} after {RETRIES} tries")
 
     # -- facts ---------------------------------------------------------------------------------------------
 
@@ -165,10 +139,7 @@ class Session:
             self.append(Draft(body=InstructionsSet(blocks=blocks)))
 
     def offer(self, tools: Sequence[ToolSpec]) -> None:
-        """Set the tools. The same tools in another order, or with their keys in another, change nothing.
-
-        Tools that stand already keep their place and new ones come after them: a provider caches them in order.
-        """
+        """Set the tools. Those that stand keep place and form, new ones come last; the same change nothing."""
         standing = self.view.fold.tools[1]
         places = {tool.name: place for place, tool in enumerate(standing)}
         ordered = tuple(sorted(tools, key=lambda tool: places.get(tool.name, len(places))))
@@ -204,6 +175,7 @@ class Session:
             usage=decoded.usage,
             cost_usd=cost_usd,
             billing=billing_of(self.codec.wire, decoded.extra or {}),
+            edits=context_edits(decoded.extra),
         )
 
     def _named(self, message: Message) -> Message:
@@ -228,8 +200,12 @@ class Session:
         cost_usd: str | None = None,
         billing: Billing = NO_MORE,
         first_token_ms: int | None = None,
+        edits: dict[str, Any] | None = None,
     ) -> int:
-        """Append a model's message as the response to the request compiled last. Return its seq."""
+        """Append a model's message as the response to the request compiled last. Return its seq.
+
+        ``edits``: what the provider says it did to the context, in the wire's members (see ``Answered``).
+        """
         body = Answered(
             message=message,
             model=model,
@@ -238,6 +214,7 @@ class Session:
             usage=usage,
             recorded_cost_usd=cost_usd,
             request=self.unanswered,
+            edits=edits,
             first_token_ms=first_token_ms,
             terms=billing.terms,
             compactions=billing.compactions,
@@ -252,6 +229,15 @@ class Session:
             return None
         return sent[-1].seq
 
+    def task_budget(self, total: int) -> None:
+        """Give the model ``total`` tokens of output from here on; 0 takes the budget away.
+
+        Where the provider counts it down itself, requests state it, and after an epoch what is left of it; elsewhere
+        the policy's ``countdown`` says how often a notice tells. It is advice: nothing stops the model.
+        """
+        if self.view.fold.budget[1] != total:
+            self.append(Draft(body=TaskBudgetSet(total=total)))
+
     def pin(self, text: str) -> int:
         """Set a standing text: a notice now, and part of every later base. Return its seq."""
         return self.append(Draft(body=Pinned(text=text)))
@@ -263,10 +249,6 @@ class Session:
         """
         self.event(seq)
         return self.append(Draft(body=Revoked(target=seq, text=text), causes=(seq,)))
-
-    def append(self, *drafts: Draft) -> int:
-        """Append facts; return the seq of the last. They are synced to disk when this returns."""
-        return self._append(list(drafts))
 
     # -- requests ------------------------------------------------------------------------------------------
 
@@ -283,7 +265,9 @@ class Session:
         for _ in range(MAX_ROUNDS):
             step = propose(self.view, self.policy, target, self._compiled, self._sent_units)
             if step.compiled is not None:
-                if self.spend is not None and (notices := self.spend.check(self, step.compiled, self._clock())):
+                if self.spend is not None and (
+                    notices := self.spend.check(self, step.compiled, self._clock())
+                ):
                     self._append(notices)
                     continue
                 for fault in broken(step.compiled, start=step.compiled.frozen):
@@ -310,6 +294,7 @@ class Session:
 
         An edited or rewound list forks the session at the last event that still agrees; this object then
         follows the fork. ``system`` and ``tools`` in the wire's form; None: unchanged.
+        A request whose history only the provider holds is none for this: see ``engine.sync.held``.
         Raises: MalformedRequest; OverBudget.
         """
         return synchronise(self, messages, system=system, tools=tools)
@@ -387,38 +372,6 @@ class Session:
         other.user, other.spend = self.user, self.spend
         return other
 
-    def seal(self, draft: Draft) -> Event:
-        """Make the event that would come next; it isn't appended."""
-        return self._seal([draft])[0]
-
-    def take(self, event: Event) -> None:
-        """Follow an event that was appended by other means."""
-        self.view = self.view.extend([event])
-        self._compiled = None
-        self._sent_units = None
-
-    def flush(self) -> None:
-        """Write what waits for the next fact; drop it when another writer was first, which loses nothing."""
-        if self._pending:
-            try:
-                self._write([])
-            except AppendConflict:
-                self.reload()
-
-    def reload(self) -> None:
-        """Read the log again, dropping what was not yet written."""
-        self._read_again(0)
-
-    def _read_again(self, since: int) -> None:
-        """Read the log from event ``since`` on; what stands before it is known and was not erased elsewhere."""
-        self._pending, self._pending_units = [], {}
-        if self.store is not None:
-            name = self.id
-            known = View.of(self.events[:since]) if since < self.view.position else self.view
-            self.view = known.extend(self.store.load(name, since=since))
-            self._sent_units = self.store.sent_units(name)
-        self._compiled = None
-
     # -- inside --------------------------------------------------------------------------------------------
 
     @property
@@ -430,12 +383,6 @@ class Session:
         if self.target is None:
             raise CompileError("this session has no target: open it with a provider and a model")
         return self.target
-
-    def event(self, seq: int) -> Event:
-        """Return an event of this session. Raises: UnknownEvent."""
-        if not 0 <= seq < len(self.events):
-            raise UnknownEvent(self.id, seq, len(self.events))
-        return self.events[seq]
 
     def _fork_name(self) -> str:
         assert self.store is not None
@@ -459,65 +406,3 @@ class Session:
         self._pending.append(event)
         self._pending_units[event.seq] = compiled.tail
         self.view = self.view.extend([event])
-
-    def _seal(self, drafts: Sequence[Draft]) -> list[Event]:
-        events: list[Event] = []
-        seq = self.view.position
-        previous = self.events[-1].link if seq else GENESIS
-        tenant = self.store.tenant if self.store is not None else "local"
-        for draft in drafts:
-            event = seal(
-                draft, seq=seq, at=self._clock(), tenant=tenant, previous=previous, nonce=self._nonces()
-            )
-            events.append(event)
-            seq, previous = seq + 1, event.link
-        return events
-
-    def _append(self, drafts: Sequence[Draft], *, facts: bool = True, name: str | None = None) -> int:
-        for _ in range(_RETRIES):
-            events = self._seal(drafts)
-            try:
-                self._write(events, name)
-            except AppendConflict:
-                if name is not None:
-                    raise
-                drafts = self._after_conflict(drafts)
-                if not facts:
-                    raise
-                continue
-            self.view = self.view.extend(events)
-            return self.view.position - 1
-        raise AppendConflict(self.id, self.view.position, self.view.position)
-
-    def _after_conflict(self, drafts: Sequence[Draft]) -> list[Draft]:
-        """Read what the other writer appended, and link our response to our request again.
-
-        The request that waited to be written is put behind it, unless another one was sent meanwhile: then the
-        response stands without a request.
-        """
-        waiting, units = self._pending, self._pending_units
-        known = self.view.position - len(waiting)
-        self._read_again(
-            known
-        )  # one who read a long log again would be beaten to it by a fast writer for ever
-        others = {event.kind for event in self.events[known:]}
-        if not waiting or others & {"request_sent", "epoch_started"}:
-            return [_linked(draft, None) for draft in drafts]
-        body = waiting[0].body
-        assert isinstance(body, RequestSent)
-        event = self.seal(Draft(body=body, actor="engine", origin="engine", trust="engine"))
-        self._pending, self._pending_units = [event], {event.seq: units[waiting[0].seq]}
-        self.view = self.view.extend([event])
-        return [_linked(draft, event.seq) for draft in drafts]
-
-    def _write(self, events: Sequence[Event], name: str | None = None) -> None:
-        if self.store is not None:
-            self.store.append(name or self.id, [*self._pending, *events], units=self._pending_units)
-        self._pending, self._pending_units = [], {}
-
-
-def _linked(draft: Draft, request: int | None) -> Draft:
-    """Say which request a response answers; a response that answered none of ours stays as it is."""
-    if isinstance(draft.body, Answered) and draft.body.request is not None:
-        return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
-    return draft

@@ -13,9 +13,9 @@ from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
 from foreword.core.catalog import ModelSpec, Rates
-from foreword.core.event import Draft, Event, Noticed, RequestSent
-from foreword.core.ledger import Row, once, rows
-from foreword.core.price import Cost, cost_at, day_of, picodollars, usd
+from foreword.core.event import Draft, Event, Noticed
+from foreword.core.ledger import Ledger, Row, once
+from foreword.core.price import PICODOLLARS, Cost, cost_at, day_of, picodollars, usd
 from foreword.core.prices import Prices
 from foreword.core.usage import Usage
 from foreword.errors import SpendLimitReached, SpendUnknown
@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 Scope = Literal["call", "session", "user", "day"]
 TOPIC = "spend"
+SHORT_TTL = 300
+"""Seconds for which a cache is taken to hold where the catalog doesn't say: the shortest that any provider sells."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -48,7 +50,7 @@ class Spend:
         self._prices = prices or Prices()
         self._soft = {limit: picodollars(limit.soft) for limit in self.limits if limit.soft is not None}
         self._hard = {limit: picodollars(limit.hard) for limit in self.limits if limit.hard is not None}
-        self._known: dict[str, tuple[int, list[Row]]] = {}
+        self._ledgers: dict[str, Ledger] = {}
 
     def check(self, session: Session, compiled: Compiled, now: int) -> list[Draft]:
         """Return the notices of soft limits that this call passes and that the session does not hold yet.
@@ -57,7 +59,7 @@ class Spend:
         Raises: SpendLimitReached; SpendUnknown where a hard limit stands and the model has no price.
         """
         model = compiled.target.params.model
-        own = self._rows_of(session.id, session.events)
+        own = self._rows_of(session)
         next_call = self.predicted(compiled, own, now)
         drafts: list[Draft] = []
         for limit in self.limits:
@@ -66,7 +68,7 @@ class Spend:
                     raise SpendUnknown(limit.scope, model, next_call.unknown)
                 continue
             name, counted = self._scope(limit.scope, session, own, now)
-            spent = sum(self._spent(row, session) for row in once(counted))
+            spent = sum(_spent(row, next_call.picodollars) for row in once(counted))
             after = spent + next_call.picodollars
             if limit in self._hard and after > self._hard[limit]:
                 raise SpendLimitReached(
@@ -76,7 +78,7 @@ class Spend:
                     spent=usd(spent),
                     predicted=usd(next_call.picodollars),
                 )
-            topic = f"{TYPED[limit.scope]} {name}" if limit.scope != "call" else TYPED["call"]
+            topic = f"{TOPIC} {limit.scope} {name}"
             if limit in self._soft and after > self._soft[limit] and not _noticed(session.events, topic):
                 text = (
                     f"Spending for this {limit.scope} passes its mark of {usd(self._soft[limit])} USD: "
@@ -94,7 +96,11 @@ class Spend:
         """
         spec = self._prices.spec(compiled.target.params.model) or compiled.target.spec
         size = compiled.predicted
-        kept = min(_cached(compiled, own, spec, now), size)
+        last = next((row for row in reversed(own) if row.kind == "call" and row.input), None)
+        if last is None or not self._same_model(last.model, compiled.target.params.model):
+            kept = 0
+        else:
+            kept = min(_cached(compiled, last, spec, now), size)
         outputs = [row.usage.output for row in own if row.usage is not None and row.usage.output]
         output = sum(outputs) // len(outputs) if outputs else 0
         dear = _writes_cost_more(spec.priced_on(day_of(now // 1_000_000)).price)
@@ -107,7 +113,18 @@ class Spend:
         )
         return cost_at(usage, spec, now // 1_000_000)
 
-    def _scope(self, scope: Scope, session: Session, own: Sequence[Row], now: int) -> tuple[str, Iterable[Row]]:
+    def _same_model(self, model: str | None, other: str) -> bool:
+        """Whether two names mean one row of the catalog, as a request's and the dated one of its answer do."""
+        known, asked = self._prices.spec(model), self._prices.spec(other)
+        return (
+            model is None
+            or model == other
+            or (known is not None and asked is not None and known.id == asked.id)
+        )
+
+    def _scope(
+        self, scope: Scope, session: Session, own: Sequence[Row], now: int
+    ) -> tuple[str, Iterable[Row]]:
         """Return the scope's name and the calls that count in it."""
         today = day_of(now // 1_000_000)
         match scope:
@@ -116,23 +133,72 @@ class Spend:
             case "session":
                 return session.id, own
             case "user":
-                return session.user or "(none)", [row for row in self._all(session, own) if row.user == session.user]
+                return session.user or "(none)", [
+                    row for row in self._all(session, own) if row.user == session.user
+                ]
             case "day":
                 every = self._all(session, own)
-                return today, [row for row in every if row.at is not None and day_of(row.at // 1_000_000) == today]
+                return today, [
+                    row for row in every if row.at is not None and day_of(row.at // 1_000_000) == today
+                ]
 
     def _all(self, session: Session, own: Sequence[Row]) -> Iterator[Row]:
-        """Yield the rows of every session of the store; one that has not grown is not read again."""
+        """Yield the rows of every session of the store; only what a session has grown by is read."""
         yield from own
-        for listed in session.store.sessions() if session.store is not None else ():
+        store = session.store
+        for listed in store.sessions() if store is not None else ():
             if listed.id == session.id:
                 continue
-            known = self._known.get(listed.id)
-            if known is None or known[0] != listed.events:
-                assert session.store is not None
-                known = (listed.events, self._rows_of(listed.id, session.store.load(listed.id)))
-                self._known[listed.id] = known
-            yield from known[1]
+            ledger = self._ledger(listed.id)
+            if store is not None and ledger.position < listed.events:
+                ledger.add(store.load(listed.id, since=ledger.position))
+            yield from ledger.rows
 
-    def _rows_of(self, session: str, events: Sequence[Event]) -> list[Row]:
-        return list(rows(events, session=session, prices=self._prices))
+    def _rows_of(self, session: Session) -> Sequence[Row]:
+        ledger = self._ledger(session.id)
+        ledger.add(session.events[ledger.position :])
+        return ledger.rows
+
+    def _ledger(self, session: str) -> Ledger:
+        if session not in self._ledgers:
+            self._ledgers[session] = Ledger(session, prices=self._prices)
+        return self._ledgers[session]
+
+
+def _spent(row: Row, likely: int) -> int:
+    """Return what a call cost; one of ours whose bill is unknown counts as much as the next is likely to cost."""
+    if row.cost.picodollars is not None:
+        return row.cost.picodollars
+    return likely if row.request is not None else 0
+
+
+def _cached(compiled: Compiled, last: Row, spec: ModelSpec, now: int) -> int:
+    """Return how many tokens of the request the provider should still hold from the call before."""
+    if last.usage is None or last.at is None or not compiled.grown:
+        return 0
+    used = (
+        (last.usage.cache_read or 0)
+        + (last.usage.cache_write_short or 0)
+        + (last.usage.cache_write_long or 0)
+    )
+    alive = now - last.at < (spec.cache_ttl_short or SHORT_TTL) * 1_000_000
+    return (last.input or 0) if used and alive else 0
+
+
+def _writes_cost_more(price: Rates | None) -> bool:
+    if price is None or price.cache_write_short is None or price.input is None:
+        return False
+    return picodollars(price.cache_write_short) > picodollars(price.input)
+
+
+def _noticed(events: Sequence[Event], topic: str) -> bool:
+    return any(isinstance(event.body, Noticed) and event.body.topic == topic for event in events)
+
+
+def _notice(topic: str, text: str) -> Draft:
+    return Draft(body=Noticed(topic=topic, text=text), actor="engine", origin="engine", trust="engine")
+
+
+def _cents(amount: int) -> str:
+    """Write picodollars as dollars with four decimals, as much as a notice needs."""
+    return f"{amount / PICODOLLARS:.4f}"

@@ -10,17 +10,19 @@ how they were listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
+from foreword.codecs.held import server_held
 from foreword.compiler.compile import Compiled
 from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import canonical
-from foreword.core.event import GENESIS, Answered, Draft, Event, Said, ToolReturned, seal
-from foreword.core.view import Fold, Interaction, Turn
+from foreword.core.event import GENESIS, Answered, Draft, Event, MarksSet, Said, ToolReturned, seal
+from foreword.core.view import Fold, Interaction, Item, Turn
+from foreword.engine.caller_marks import markings
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
@@ -60,13 +62,30 @@ class Synced(Struct, frozen=True, kw_only=True):
         return msgspec.json.decode(self.request.body)
 
 
+class Held(Struct, frozen=True, kw_only=True):
+    """A request whose history only the provider holds: it is to be sent as it is, and nothing was recorded.
+
+    ``body``: the request as given, unchanged. ``member``: what in it names the history (``previous_response_id``,
+    ``conversation``, ``thread``, ``previous_interaction_id``, ``item_reference``, a cached prefix).
+    """
+
+    body: Mapping[str, Any]
+    member: str
+
+
+def held(request: Mapping[str, Any] | None) -> Held | None:
+    """Recognise a request whose history only the provider holds; None: all of it is here, or none was given."""
+    member = server_held(request) if request is not None else None
+    return None if request is None or member is None else Held(body=request, member=member)
+
+
 class Compared(Struct, kw_only=True):
-    """``known``: given facts that the log holds, by index. ``differs``: first event of the log that the list
+    """``known``: given facts that the log holds, index to event. ``differs``: first event of the log that the list
 
     contradicts or lacks, None: it only adds. ``shortened``: ids of calls whose results the caller cut.
     """
 
-    known: set[int]
+    known: dict[int, int]
     differs: int | None
     shortened: list[str]
 
@@ -93,14 +112,26 @@ def synchronise(
     if system is not None or leading:
         texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
         session.instruct(*texts)
+    declared = () if tools is None else _declared(session, codec.decode_tools(tools))
     if tools is not None:
-        session.offer(_declared(session, codec.decode_tools(tools)))
-    added = [draft for index, draft in enumerate(drafts) if index not in compared.known]
-    if added:
-        session.append(*_linked(added, session.unanswered))
+        session.offer(declared)
+    fresh = [index for index in range(len(drafts)) if index not in compared.known]
+    if fresh:
+        session.append(*_linked([drafts[index] for index in fresh], session.unanswered))
+    marks = codec.decode_marks(messages, system, tools)
+    if marks or session.view.fold.marks:
+        first = session.view.position - len(fresh)
+        seqs = {**compared.known, **{index: first + place for place, index in enumerate(fresh)}}
+        unchanged = {"tool": tools is None, "system": system is None, "message": False}
+        wanted = (
+            *markings(marks, messages=listed, leading=leading, tools=declared, seqs=seqs),
+            *(mark for mark in session.view.fold.marks if unchanged[mark.section]),
+        )
+        if wanted != session.view.fold.marks:
+            session.append(Draft(body=MarksSet(marks=wanted), origin="sync"))
     return Synced(
         request=session.compile(),
-        appended=len(added),
+        appended=len(fresh),
         forked_at=forked_at,
         shortened=tuple(compared.shortened),
     )
@@ -173,42 +204,92 @@ def _caller_facts(session: Session) -> Fold:
 
 
 def _is_fact(event: Event) -> bool:
-    return event.kind in ("said", "answered", "tool_returned")
+    return event.kind in ("said", "answered", "tool_returned", "erased")
+
+
+class _Gone(Struct, frozen=True):
+    """The place of a message whose payload was erased: a caller may still hold it, or have taken it out."""
+
+    seq: int
+
+
+def _with_gone(recorded: Fold, items: list[Item]) -> list[Item | _Gone]:
+    """Put the places of erased messages among the items that are left."""
+    placed: list[Item | _Gone] = list(items)
+    for event in recorded.events:
+        if event.body is None and event.kind in ("said", "answered"):
+            at = next((n for n, item in enumerate(placed) if item.seq > event.seq), len(placed))
+            placed.insert(at, _Gone(event.seq))
+    return placed
 
 
 def compare(recorded: Fold, given: Fold) -> Compared:
     """Match item by item, result by result."""
-    compared = Compared(known=set(), differs=None, shortened=[])
+    compared = Compared(known={}, differs=None, shortened=[])
     old = [item for item in recorded.items if _keys(item)]
     new = [item for item in given.items if _keys(item)]
+    old = _unsummarised(recorded, old, new)
     _compare_orphans(recorded, given, compared)
-    for position, item in enumerate(old):
-        other = new[position] if position < len(new) else None
+    entries = _with_gone(recorded, old)
+    at = 0
+    for position, item in enumerate(entries):
+        other = new[at] if at < len(new) else None
+        if isinstance(item, _Gone):
+            following = entries[position + 1] if position + 1 < len(entries) else None
+            held = other is not None and (
+                isinstance(following, _Gone | None) or _keys(following) != _keys(other)
+            )
+            if held and other is not None:
+                _take_whole(compared, item.seq, other)
+                at += 1
+            continue
         if other is None or _keys(item) != _keys(other):
             _contradict(compared, item.seq)
             break
-        compared.known.add(other.seq)
+        at += 1
+        compared.known[other.seq] = item.seq
         if isinstance(item, Interaction) and isinstance(other, Interaction):
-            _compare_results(item, other, compared)
+            _compare_results(item, other, compared, recorded.erased)
     return compared
+
+
+def _unsummarised(recorded: Fold, old: list[Item], new: list[Item]) -> list[Item]:
+    """Leave out what a list lacks because it begins with the block that the provider gave for it."""
+    for block in reversed(recorded.compactions):
+        if new and _keys(new[0]) == _keys(block):
+            return [block, *(item for item in old[old.index(block) :] if item is not block)]
+    return old
 
 
 def _contradict(compared: Compared, seq: int) -> None:
     compared.differs = seq if compared.differs is None else min(compared.differs, seq)
 
 
-def _compare_results(item: Interaction, other: Interaction, compared: Compared) -> None:
+def _take_whole(compared: Compared, seq: int, other: Item) -> None:
+    """Hold a message that the log erased for known, with its results: it is not recorded again."""
+    compared.known[other.seq] = seq
+    if isinstance(other, Interaction):
+        compared.known.update({place: seq for place in other.result_seqs if place is not None})
+
+
+def _compare_results(
+    item: Interaction, other: Interaction, compared: Compared, erased: Mapping[int, str]
+) -> None:
     for position, result in enumerate(item.results):
         seq, place = item.result_seqs[position], other.result_seqs[position]
         if result is None or seq is None:
+            continue
+        if seq in erased:
+            if place is not None:
+                compared.known[place] = seq
             continue
         twin = other.results[position]
         if twin is None or place is None:
             _contradict(compared, seq)
         elif _result_key(result) == _result_key(twin):
-            compared.known.add(place)
+            compared.known[place] = seq
         elif result.is_error == twin.is_error and is_shortened(_result_text(result), _result_text(twin)):
-            compared.known.add(place)
+            compared.known[place] = seq
             compared.shortened.append(result.call_id)
         else:
             _contradict(compared, seq)
@@ -221,7 +302,7 @@ def _compare_orphans(recorded: Fold, given: Fold, compared: Compared) -> None:
         if place is None or _body_key(recorded, seq) != _body_key(given, place):
             _contradict(compared, seq)
             return
-        compared.known.add(place)
+        compared.known[place] = seq
 
 
 def _body_key(fold: Fold, seq: int) -> bytes:

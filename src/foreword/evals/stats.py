@@ -9,15 +9,16 @@ from typing import Any
 import msgspec
 
 from foreword.core.block import ToolCall
-from foreword.core.catalog import Catalog
 from foreword.core.event import Answered, Draft, Said, ToolReturned
-from foreword.core.price import FREE, Cost, cost, is_peak, picodollars, usd
+from foreword.core.price import FREE, Cost, cost_at, recorded, usd
+from foreword.core.prices import Prices
 from foreword.core.tokens import counter
 from foreword.core.usage import NOTHING, Usage
-from foreword.errors import UnknownModel
 from foreword.evals.facts import CATEGORIES, Row, rows_of
 from foreword.evals.reads import reads
 from foreword.importers.imported import Imported
+
+_PRICES = Prices()
 
 TOP = 10
 REPEATED_FROM = 200
@@ -175,18 +176,16 @@ def _spent(drafts: Sequence[Draft]) -> dict[str, Any]:
 
 
 def _cost(usage: Usage, model: str | None, at: int | None) -> Cost:
-    try:
-        spec = Catalog.load().model(model or "")
-    except UnknownModel:
+    spec = _PRICES.spec(model)
+    if spec is None:
         return Cost(picodollars=None, unknown=(f"model.{model or ''}",))
-    return cost(usage, spec, peak=None if at is None else is_peak(spec, at // 1_000_000))
+    return cost_at(usage, spec, None if at is None else at // 1_000_000)
 
 
 def _recorded(said: Sequence[str]) -> str | None:
-    try:
-        return usd(sum(picodollars(amount) for amount in said)) if said else None
-    except ValueError:
-        return None
+    amounts = [recorded(amount) for amount in said]
+    known = [amount for amount in amounts if amount is not None]
+    return usd(sum(known)) if known and len(known) == len(amounts) else None
 
 
 def _share(part: int | None, whole: int | None) -> float | None:

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
+from foreword.codecs.billing import billing_of, doubts
 from foreword.core.block import ToolResult
 from foreword.core.event import Answered, Body, Draft, ForeignNoted, Said, ToolReturned, Trust
 from foreword.core.usage import Usage
@@ -86,6 +87,7 @@ class Writer:
             yield self._unreadable(first, error)
             return
         stops = [record.message.get("stop_reason") for record in records]
+        bill = billing_of(WIRE, {"usage": last.message.get("usage")})
         body = Answered(
             message=message,
             model=_string(first.message.get("model")),
@@ -93,12 +95,18 @@ class Writer:
             response_id=_string(first.message.get("id")),
             usage=self._usage(last),
             partial=any(record.data.get("isAbortedMidStream") is True for record in records),
+            terms=bill.terms,
+            compactions=bill.compactions,
         )
         yield self._draft(first, body, "model")
 
     def _usage(self, record: Record) -> Usage | None:
+        usage = record.message.get("usage")
+        for code in doubts(WIRE, usage) if isinstance(usage, dict) else ():
+            text = "the counts of its usage do not add up; no token was left out"
+            self.flaws.append(Flaw(code=code, where=record.where, text=text))
         try:
-            return decode_usage(WIRE, record.message.get("usage"))
+            return decode_usage(WIRE, usage)
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable_usage", where=record.where, text=str(error)))
             return None

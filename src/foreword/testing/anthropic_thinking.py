@@ -17,7 +17,8 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
 
     The prefix of a block is `system`, the tools that are not deferred, and every earlier message without its
     thinking; the string and the block form of a text are the same prefix. Text before the block in its own
-    message may be there or not. A compaction block of ours stands for what it summarised.
+    message may be there or not. A compaction block of ours stands for what it summarised; one made on the way
+    opens the prefix.
     """
     state = _opening(request)
     thoughts: list[Thought] = []
@@ -35,7 +36,8 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
                 resumed = _resumed(block, book) if block.kind == "compaction" else None
                 if block.kind == "compaction" and _signature(block) and not (resumed or accept_foreign):
                     forged.append(f"messages.{at}.content.{index}")
-                state = resumed or grown(state, message.role.encode(), block.digest)
+                before = _opening(request) if _restarts(block) else state
+                state = resumed or grown(before, message.role.encode(), block.digest)
                 reached.add(state)
     request.thoughts = tuple(thoughts)
     request.prefix = state
@@ -46,14 +48,21 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
 
 def remember(book: ThinkingBook, blocks: tuple[Block, ...], request: AnthropicRequest) -> None:
     """Note the thinking of an answer, and the calls it led to, as issued after a request that was traced."""
-    last, own = request.last_signature, None
+    last, own, prefix = request.last_signature, None, request.prefix
     for block in blocks:
-        if block.kind in THINKING:
+        if _restarts(block):
+            prefix, last = grown(_opening(request), b"assistant", block.digest), None
+        elif block.kind in THINKING:
             own = _signature(block)
-            book.remember(own, _text(block), request.prefix, last)
+            book.remember(own, _text(block), prefix, last)
             last = own
         elif block.kind == "tool_use" and own is not None:
             book.called(text_of(block.data.get("id")), own)
+
+
+def _restarts(block: Block) -> bool:
+    """Whether the prefix that is checked begins anew here: a summary made on the way (1.4, 1.5 "Threshold")."""
+    return block.kind == "compaction" and bool(block.data.get("content")) and not _signature(block)
 
 
 def _bare_calls(request: AnthropicRequest, book: ThinkingBook) -> Iterator[str]:

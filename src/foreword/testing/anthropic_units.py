@@ -16,10 +16,28 @@ from foreword.testing.wire import compact, mapping, objects
 MESSAGE_OVERHEAD = 4
 TOOL_PROMPT = 350
 
-# Parameters whose change spoils a layer and all after it (rulebook 2.1, "Invalidation").
-TOOL_KEYS = ("model",)
-SYSTEM_KEYS = ("speed",)
-MESSAGE_KEYS = ("tool_choice", "thinking")
+# What spoils a layer and all after it when it changes (rulebook 2.1, "Invalidation"); for effort and format that is an
+# assumption: they are taken like thinking and like a text of the system layer.
+Spoiler = Callable[[AnthropicRequest], object]
+TOOL_KEYS: tuple[Spoiler, ...] = (lambda request: request.body.get("model"),)
+SYSTEM_KEYS: tuple[Spoiler, ...] = (
+    lambda request: request.body.get("speed"),
+    lambda request: any(str(tool.get("type")).startswith("web_search") for tool in request.tools),
+    lambda request: any(
+        mapping(block.data.get("citations")).get("enabled") is True for block in _blocks(request)
+    ),
+    lambda request: mapping(request.body.get("output_config")).get("format"),
+)
+MESSAGE_KEYS: tuple[Spoiler, ...] = (
+    lambda request: request.body.get("tool_choice"),
+    lambda request: request.body.get("thinking"),
+    lambda request: mapping(request.body.get("output_config")).get("effort"),
+    lambda request: any(
+        part.get("type") == "image"
+        for block in _blocks(request)
+        for part in (block.data, *objects(block.data.get("content")))
+    ),
+)
 
 
 def units(request: AnthropicRequest, tool_tokens: Callable[[Mapping[str, Any]], int]) -> tuple[Unit, ...]:
@@ -73,8 +91,12 @@ def message_units(role: str, blocks: tuple[Block, ...], *, string: bool) -> tupl
     )
 
 
-def _key(request: AnthropicRequest, names: tuple[str, ...], tokens: int = 0) -> tuple[Unit, str]:
-    values = compact({name: request.body.get(name) for name in names})
+def _blocks(request: AnthropicRequest) -> Iterator[Block]:
+    return (block for message in request.messages for block in message.blocks)
+
+
+def _key(request: AnthropicRequest, spoilers: tuple[Spoiler, ...], tokens: int = 0) -> tuple[Unit, str]:
+    values = compact([spoiler(request) for spoiler in spoilers])
     # A parameter can carry no mark: name it among the kinds that cannot.
     return Unit(digest=blake2b(values, digest_size=16).digest(), tokens=tokens, key=True), "thinking"
 

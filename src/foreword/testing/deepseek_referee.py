@@ -30,7 +30,7 @@ class DeepSeekReferee(OpenAIChatReferee):
     """Judges and answers `POST /chat/completions` of DeepSeek.
 
     With thinking on, an answer carries a scripted `thinking` as `reasoning_content` ("" if there is none).
-    A `cache` of your own is not told of answers.
+    A `cache` with a method `answered` is told of answers.
     """
 
     obfuscates = False
@@ -47,13 +47,13 @@ class DeepSeekReferee(OpenAIChatReferee):
         own = CompleteUnitCache()
         super().__init__(facts=facts, seed=seed, script=script, cache=cache or own, rules=rules)
         self._reader = DeepSeekReader(self.meter, facts, forms=deepseek_forms)
-        self._units_cache = None if cache else own
+        self._told = getattr(cache or own, "answered", None)
 
     def answered(self, asked: ChatRequest, message: dict[str, Any]) -> None:
         """Note an answer: the end of a model's output ends a unit of the cache."""
-        if self._units_cache:
+        if self._told is not None:
             said = self._reader.message(message)
-            self._units_cache.answered((*asked.units, Unit(digest=said.digest, tokens=said.tokens)))
+            self._told((*asked.units, Unit(digest=said.digest, tokens=said.tokens)))
 
     def _accepted(self, asked: ChatRequest) -> Verdict:
         use = self._cache.use(asked.units)

@@ -134,12 +134,12 @@ class GeminiReader:
     def _opening(self, members: Mapping[str, Any], system: Content | None) -> Iterator[Unit]:
         keys = compact([members.get(name) for name in ("model", "cachedContent", "toolConfig")])
         yield Unit(digest=blake2b(keys, digest_size=16).digest(), tokens=0, key=True)
-        if system:
-            yield from system.units
         for tool in objects(members.get("tools")):
             written = compact(tool)
             tokens = self._meter.tokens((written.decode(),))
             yield Unit(digest=blake2b(written, digest_size=16).digest(), tokens=tokens)
+        if system:
+            yield from system.units
 
 
 def camel(data: Mapping[str, Any], table: Table) -> dict[str, Any]:

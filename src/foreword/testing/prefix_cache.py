@@ -1,7 +1,7 @@
 """What of a request a server has read before. Time plays no part here: nothing expires, nothing is billed.
 
 A request is a tuple of units in render order. `CachePolicy` is the seam: a cache that knows hours, prices
-and parallel requests takes the same units and gives the same `CacheUse`.
+and parallel requests (`timed_cache`) takes the same units and gives the same `CacheUse`.
 """
 
 from __future__ import annotations

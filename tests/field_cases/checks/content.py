@@ -6,6 +6,7 @@ import base64
 import binascii
 import re
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 from tests.field_cases.checks.comparing import Check, compare, expect, texts_of
@@ -116,7 +117,9 @@ def regex(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def not_regex(outcome: Outcome, args: dict[str, Any]) -> None:
     for name, found in _searched(outcome, args):
-        expect(not _matches(args["pattern"], found), f"no {args['pattern']} in {name}", " | ".join(found)[:300])
+        expect(
+            not _matches(args["pattern"], found), f"no {args['pattern']} in {name}", " | ".join(found)[:300]
+        )
 
 
 def _matches(pattern: str, texts: Sequence[str]) -> bool:
@@ -212,18 +215,29 @@ def message_bytes_stable(outcome: Outcome, args: dict[str, Any]) -> None:
     expect(len(found) <= 1, f"message {at} with the same bytes", f"{len(found)} forms")
 
 
+def prefix_breaks(outcome: Outcome, args: dict[str, Any]) -> None:
+    requests = outcome.all(args)
+    compare(args, sum(_first_difference(one, other) is not None for one, other in pairwise(requests)))
+
+
+def _first_difference(one: Request, other: Request) -> int | None:
+    """Return the first unit of a request that the next one does not begin with; None: it begins with all."""
+    before, after = [unit for unit, _ in one.units], [unit for unit, _ in other.units]
+    return next((i for i, unit in enumerate(before) if i >= len(after) or unit != after[i]), None)
+
+
 def append_only(outcome: Outcome, args: dict[str, Any]) -> None:
     requests = outcome.all(args)
-    for number, (one, other) in enumerate(zip(requests, requests[1:], strict=False)):
-        before, after = [unit for unit, _ in one.units], [unit for unit, _ in other.units]
-        at = next((i for i, unit in enumerate(before) if i >= len(after) or unit != after[i]), None)
+    for number, (one, other) in enumerate(pairwise(requests)):
+        at = _first_difference(one, other)
         if at is not None:
-            raise CheckFailed(f"request {number} is a prefix of the next", f"unit {at} differs: {before[at][:120]}")
+            found = f"unit {at} differs: {one.units[at][0][:120]}"
+            raise CheckFailed(f"request {number} is a prefix of the next", found)
 
 
 def each_request_prefix_of_next(outcome: Outcome, args: dict[str, Any]) -> None:
     requests = outcome.all(args)
-    for number, (one, other) in enumerate(zip(requests, requests[1:], strict=False)):
+    for number, (one, other) in enumerate(pairwise(requests)):
         before, after = one.part(args["part"]), other.part(args["part"])
         whole = list(map(text_of, before)) == list(map(text_of, after[: len(before)]))
         expect(whole, f"{args['part']} of request {number} a prefix of the next", "it is not")
@@ -253,5 +267,6 @@ CONTENT: dict[str, Check] = {
     "byte_equal": byte_equal,
     "message_bytes_stable": message_bytes_stable,
     "append_only": append_only,
+    "prefix_breaks": prefix_breaks,
     "each_request_prefix_of_next": each_request_prefix_of_next,
 }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import Any
 
 from tests.field_cases.cases import Unsupported
@@ -82,7 +83,7 @@ def last_marker_distance_blocks(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def marker_reuse_within_blocks(outcome: Outcome, args: dict[str, Any]) -> None:
     requests = outcome.all(args)
-    for number, (one, other) in enumerate(zip(requests, requests[1:], strict=False)):
+    for number, (one, other) in enumerate(pairwise(requests)):
         gaps = [new - old for old in _places(one) for new in _places(other) if new >= old]
         if not gaps:
             raise CheckFailed("a mark after one of the request before", f"none in request {number + 1}")
@@ -91,10 +92,38 @@ def marker_reuse_within_blocks(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def prefix_unchanged(outcome: Outcome, args: dict[str, Any]) -> None:
     requests = outcome.all(args)
-    for number, (one, other) in enumerate(zip(requests, requests[1:], strict=False)):
+    for number, (one, other) in enumerate(pairwise(requests)):
         end = (_places(one) or [-1])[-1] + 1
         same = [unit for unit, _ in one.units[:end]] == [unit for unit, _ in other.units[:end]]
         expect(same, f"what stands before the newest mark of request {number} unchanged", "it changed")
+
+
+def simulated_cache_read_share(outcome: Outcome, args: dict[str, Any]) -> None:
+    """Each request's reads from a cache that holds a prefix at each mark of the requests before it."""
+    caps = outcome.values.get("caps")
+    if caps is None:
+        raise Unsupported("a simulated cache after this operation")
+    look_back = outcome.values.get("look_back", caps["lookback_blocks"])
+    entries: set[tuple[str, ...]] = set()
+    before = 0
+    for number, request in enumerate(outcome.all(args)):
+        texts = [text for text, _ in request.units]
+        sizes = [-(-len(text) // 4) for text in texts]
+        marks = [at for at in _places(request) if sum(sizes[: at + 1]) >= caps["min_cache_tokens"]]
+        reads = [_read(texts, at, look_back, entries) for at in marks]
+        read = sum(sizes[: max(reads, default=0)])
+        if number >= args.get("from_request", 1) and before:
+            compare(args, read / before, what=f"request {number}")
+        entries |= {tuple(texts[: at + 1]) for at in marks}
+        before = sum(sizes)
+
+
+def _read(texts: list[str], mark: int, look_back: int, entries: set[tuple[str, ...]]) -> int:
+    """Return how many units a mark lets the server read: up to the newest entry within its look-back."""
+    for end in range(mark, max(-1, mark - look_back - 1), -1):
+        if tuple(texts[: end + 1]) in entries:
+            return end + 1
+    return 0
 
 
 MARKS: dict[str, Check] = {
@@ -105,4 +134,5 @@ MARKS: dict[str, Check] = {
     "last_marker_distance_blocks": last_marker_distance_blocks,
     "marker_reuse_within_blocks": marker_reuse_within_blocks,
     "prefix_unchanged": prefix_unchanged,
+    "simulated_cache_read_share": simulated_cache_read_share,
 }

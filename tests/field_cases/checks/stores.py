@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
+from foreword.engine.session import Session
+from foreword.errors import ForewordError
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check, compare, expect
 from tests.field_cases.outcome import CheckFailed, Outcome
+from tests.field_cases.request import Request
 
 
 def _value(outcome: Outcome, name: str) -> Any:
@@ -94,6 +98,31 @@ def read_ok(outcome: Outcome, args: dict[str, Any]) -> None:
     expect(not refused, "read", f"{refused} refused")
 
 
+def no_dead_handle(outcome: Outcome, args: dict[str, Any]) -> None:
+    for request in outcome.chosen(args):
+        if outcome.session is None:
+            raise Unsupported("handles after this operation")
+        dead = _dead_handles(outcome.session, request)
+        expect(not dead, "handles that a tool of the request resolves", dead)
+
+
+def _dead_handles(session: Session, request: Request) -> list[str]:
+    """Return the handles in a request that none of its tools can resolve."""
+    handles = set(re.findall(rf"{re.escape(session.alias)}#\d+(?:\.\d+)?", request.data.decode()))
+    epochs = session.view.fold.epochs
+    if not epochs or epochs[-1].body.read_tool is None:
+        return sorted(handles)
+    return sorted(handle for handle in handles if not _resolves(session, handle))
+
+
+def _resolves(session: Session, handle: str) -> bool:
+    try:
+        session.read(handle)
+    except ForewordError:
+        return False
+    return True
+
+
 def read_denied(outcome: Outcome, args: dict[str, Any]) -> None:
     reads = _value(outcome, "reads")
     read = [index for index in args["indexes"] if not reads[index]["error"]]
@@ -133,4 +162,5 @@ STORES: dict[str, Check] = {
     "read_text": read_text,
     "read_ok": read_ok,
     "read_denied": read_denied,
+    "no_dead_handle": no_dead_handle,
 }

@@ -8,6 +8,7 @@ from typing import Any
 
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check, compare, expect
+from tests.field_cases.labels import recorded_results
 from tests.field_cases.outcome import CheckFailed, Outcome
 from tests.field_cases.request import Part, Request
 
@@ -53,7 +54,11 @@ def first_role(outcome: Outcome, args: dict[str, Any]) -> None:
 def no_message_only_of(outcome: Outcome, args: dict[str, Any]) -> None:
     for request in outcome.chosen(args):
         for index, types in enumerate(map(_types, request.messages)):
-            expect(not types or not set(types) <= set(args["types"]), f"no message only of {args['types']}", index)
+            expect(
+                not types or not set(types) <= set(args["types"]),
+                f"no message only of {args['types']}",
+                index,
+            )
 
 
 def block_types(outcome: Outcome, args: dict[str, Any]) -> None:
@@ -82,7 +87,9 @@ def no_adjacent_same_role(outcome: Outcome, args: dict[str, Any]) -> None:
         last = None
         for index, message in enumerate(request.messages):
             role = message.get("role")
-            expect(role is None or role == "tool" or role != last, "no two neighbours of one role", (index, role))
+            expect(
+                role is None or role == "tool" or role != last, "no two neighbours of one role", (index, role)
+            )
             last = role
 
 
@@ -113,7 +120,10 @@ def result_order(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def tool_results_for(outcome: Outcome, args: dict[str, Any]) -> None:
     for request in outcome.chosen(args):
-        compare(args, sum(part.id == args["id"] for part in request.results()))
+        sent = sum(part.id == args["id"] for part in request.results())
+        compare(args, sent)
+        stored = recorded_results(outcome.record, args["id"])
+        expect(stored <= sent, f"no more than {sent} results in the record", stored)
 
 
 def _result(outcome: Outcome, args: dict[str, Any]) -> Part | None:

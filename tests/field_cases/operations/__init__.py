@@ -12,6 +12,7 @@ from tests.field_cases.operations.costing import COSTING
 from tests.field_cases.operations.counting import COUNTING
 from tests.field_cases.operations.loading import LOADING
 from tests.field_cases.operations.marking import MARKING
+from tests.field_cases.operations.reading import READING
 from tests.field_cases.operations.storing import STORING
 from tests.field_cases.outcome import Outcome
 
@@ -24,5 +25,6 @@ OPERATIONS: dict[str, Operation] = {
     **LOADING,
     **COSTING,
     **COUNTING,
+    **READING,
     **STORING,
 }

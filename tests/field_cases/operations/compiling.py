@@ -36,7 +36,9 @@ def _then(bench: Bench) -> None:
 
 def _thinking(messages: list[dict[str, Any]]) -> list[Any]:
     kinds = ("thinking", "redacted_thinking")
-    blocks = [block for message in messages for block in message.get("content") or () if isinstance(block, dict)]
+    blocks = [
+        block for message in messages for block in message.get("content") or () if isinstance(block, dict)
+    ]
     return [block for block in blocks if block.get("type") in kinds]
 
 

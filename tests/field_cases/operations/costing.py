@@ -124,7 +124,9 @@ def _assembled(streamed: Streamed, spec: ModelSpec) -> Outcome:
         "complete": streamed.state == "complete",
         "state": streamed.state,
         "error": None if streamed.error is None else msgspec.to_builtins(streamed.error),
-        "executed": [call.id for at, call in calls if streamed.state == "complete" and at not in streamed.partial],
+        "executed": [
+            call.id for at, call in calls if streamed.state == "complete" and at not in streamed.partial
+        ],
     }
     cut = {call.id: "truncated_not_run" for at, call in calls if at in streamed.partial}
     return Outcome(values=values, statuses=cut)

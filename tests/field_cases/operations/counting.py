@@ -42,7 +42,14 @@ def count_requests(case: Case, room: Room) -> Outcome:
     case.only("requests", "model_caps")
     counts: list[dict[str, Any]] = []
     for number, request in enumerate(case.input["requests"]):
-        known = {"messages", "tools", "tool_schema_chars", "deferred_tools", "response_format_chars"}
+        known = {
+            "messages",
+            "system",
+            "tools",
+            "tool_schema_chars",
+            "deferred_tools",
+            "response_format_chars",
+        }
         if unknown := request.keys() - known - {"image", "images", "in"}:
             raise Unsupported(f"request with {', '.join(sorted(unknown))}")
         counts.append(_count(case, room, number, request))
@@ -53,7 +60,10 @@ def _count(case: Case, room: Room, number: int, request: dict[str, Any]) -> dict
     """Count one request as compiled. Tools that are not loaded are not told to the engine, so not sent."""
     keys = _response_format(case.wire, request.get("response_format_chars", 0))
     bench = Bench(case, room, name=f"request {number}", keys=keys)
-    messages = [wire_forms.user(bench.wire, text) for text in request.get("messages", ["look"])]
+    words = request.get("messages", ["look"])
+    messages = [wire_forms.user(bench.wire, one) if isinstance(one, str) else one for one in words]
+    if "system" in request:
+        bench.session.instruct(request["system"])
     if "image" in request:
         messages += _images(bench.wire, request)
     tools = made_up_tools(request.get("tools"), schema_chars=request.get("tool_schema_chars", 0))

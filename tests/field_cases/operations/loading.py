@@ -110,6 +110,23 @@ def torn_tail(case: Case, room: Room) -> Outcome:
     return Outcome(values={"readable_ids": stored}, warnings=warnings)
 
 
+def load_lines(case: Case, room: Room) -> Outcome:
+    """Read files of lines; each case is a file."""
+    case.only("cases")
+    readable: list[list[Any]] = []
+    codes: list[list[str]] = []
+    for number, given in enumerate(case.input["cases"]):
+        lines = given if isinstance(given, list) else given.get("lines", given.get("file_lines"))
+        if lines is None:
+            raise Unsupported(f"a file of {', '.join(given)}")
+        path = room.path / f"file {number}.jsonl"
+        path.write_bytes("".join(lines).encode("utf-8", "surrogatepass"))
+        with Source(str(path)) as source:
+            readable.append([row.value.get("id") for row in source.rows()])
+        codes.append([FLAWS.get(flaw.code, flaw.code) for flaw in source.flaws])
+    return Outcome(values={"case_readable_ids": readable, "case_warning_codes": codes})
+
+
 def import_session(case: Case, room: Room) -> Outcome:
     case.only("files", "raw_lines", "format", "then_user", "model_caps", settings=SETTINGS)
     bench = Bench(case, room)
@@ -174,7 +191,13 @@ def _claude(records: list[dict[str, Any]]) -> tuple[list[bytes], dict[int, str]]
     before: str | None = None
     for number, record in enumerate(records):
         own = hashlib.sha256(json.dumps(record).encode()).hexdigest()
-        whole = {"uuid": own, "parentUuid": before, "timestamp": _time(number), "sessionId": "session", **record}
+        whole = {
+            "uuid": own,
+            "parentUuid": before,
+            "timestamp": _time(number),
+            "sessionId": "session",
+            **record,
+        }
         lines.append(json.dumps(whole, ensure_ascii=False).encode())
         before = ids[number + 1] = whole["uuid"]
     return lines, ids
@@ -270,7 +293,9 @@ def _message(event: Event) -> dict[str, Any]:
 
 def _warnings(recorded: list[Recorded]) -> list[Warned]:
     return [
-        Warned(FLAWS.get(flaw.code, flaw.code), {}, flaw.where) for one in recorded for flaw in one.imported.flaws
+        Warned(FLAWS.get(flaw.code, flaw.code), {}, flaw.where)
+        for one in recorded
+        for flaw in one.imported.flaws
     ]
 
 
@@ -278,5 +303,6 @@ LOADING = {
     "load_session": load_session,
     "fork": fork,
     "torn_tail": torn_tail,
+    "load_lines": load_lines,
     "import_session": import_session,
 }

@@ -46,8 +46,9 @@ def cache_plan_many(case: Case, room: Room) -> Outcome:
 
 
 def cache_plan_sequence(case: Case, room: Room) -> Outcome:
-    case.only(*MEMBERS, "requests", settings=SETTINGS)
+    case.only(*MEMBERS, "requests", "simulate_cache", settings=SETTINGS)
     bench = Bench(case, room)
+    bench.outcome.values = {"caps": bench.caps, **_look_back(case.input.get("simulate_cache"))}
     steps = _steps(case)
     everything = [message for step in steps for message in step]
     for step in steps:
@@ -55,6 +56,15 @@ def cache_plan_sequence(case: Case, room: Room) -> Outcome:
         bench.record(step)
         bench.compile()
     return bench.outcome
+
+
+def _look_back(given: Any) -> dict[str, int]:
+    """Return the look-back of the simulated cache where a case names one."""
+    if isinstance(given, dict):
+        given = next(
+            (given[name] for name in ("lookback_blocks", "look_back", "lookback") if name in given), None
+        )
+    return {"look_back": given} if isinstance(given, int) and not isinstance(given, bool) else {}
 
 
 def _steps(case: Case) -> list[list[dict[str, Any]]]:

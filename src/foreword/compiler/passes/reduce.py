@@ -85,12 +85,12 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
     high = budget.counted(room)
     hard = budget.counted(max(0, budget.limit - budget.unseen))
     over = compiled.predicted > budget.limit
-    sizes = _sizes(compiled)
+    sizes = sizes_of(compiled)
     best: Plan | None = None
     for number, level in enumerate(levels(policy.keep_interactions, policy.summary_ratio)):
         if number < attempt:
             continue
-        plan = _plan(compiled, level, sizes, low if number < 2 else high * 3 // 4)
+        plan = plan_of(compiled, level, sizes, low if number < 2 else high * 3 // 4)
         if best is None or plan.left < best.left:
             best = plan
         if plan.left <= (low if number < 2 else high):
@@ -113,7 +113,7 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
     return drafts
 
 
-def _sizes(compiled: Compiled) -> Sizes:
+def sizes_of(compiled: Compiled) -> Sizes:
     events: dict[int, int] = {}
     summaries: dict[tuple[int, ...], int] = {}
     for unit in compiled.units:
@@ -140,7 +140,8 @@ def _old_items(view: View, keep: int) -> list[Item]:
     return items[: CutPoints(view).at_or_before(oldest_kept)]
 
 
-def _plan(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
+def plan_of(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
+    """Work out what ``level`` would do to come down to ``goal`` counted tokens."""
     view = compiled.view
     block = block_of(view, compiled.epoch)
     told = set(view.fold.items[: block.covers]) | {block} if block is not None else set[Item]()

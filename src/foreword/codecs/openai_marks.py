@@ -1,0 +1,40 @@
+"""Explicit cache breakpoints of the two OpenAI wires: a member of the last part of a user's message.
+
+Source: SDK types openai 3.57.0 (`prompt_cache_breakpoint` on text, image, file and audio parts), 2026-11-30.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, cast
+
+from foreword.core.canonical import compact
+
+MEMBER = "prompt_cache_breakpoint"
+PARTS = frozenset({
+    "text", "image_url", "file", "input_audio", "input_text", "input_image", "input_file",
+})  # fmt: skip
+_END = b"}]}"
+
+
+def takes_mark(value: Mapping[str, Any]) -> bool:
+    """Say whether a breakpoint can be put on a message without another form: its parts come last in its bytes.
+
+    Only on a user's message; one that has a breakpoint of its caller keeps that.
+    """
+    if value.get("role") != "user" or not value or list(value)[-1] != "content":
+        return False
+    content: Any = value["content"]
+    if not isinstance(content, list) or not content:
+        return False
+    parts = [cast("Mapping[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, Mapping)]
+    last = parts[-1] if parts and parts[-1] is content[-1] else {}
+    return last.get("type") in PARTS and all(MEMBER not in part for part in parts)
+
+
+def part_marked(data: bytes, ttl: str | None) -> bytes:
+    """Put a breakpoint on the last part of a message's bytes; bytes of another form are returned unchanged."""
+    if not data.endswith(_END):
+        return data
+    mark = {"mode": "explicit"} if ttl is None else {"mode": "explicit", "ttl": ttl}
+    return data[: -len(_END)] + b',"' + MEMBER.encode() + b'":' + compact(mark) + _END

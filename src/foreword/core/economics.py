@@ -1,0 +1,141 @@
+"""Economics of a rewrite: what an epoch costs now, what it saves until the next one, and whether it is worth it.
+
+The square-root rule, in absolute tokens. What was taken out grows back at ``growth`` tokens a call, so the next
+rewrite comes whether the session ends soon or not, and only the calls until then may be counted: comparing with
+the session's end cuts far too often. A cost c that comes once per cycle, against tokens that are read again at a
+price r in every call, is least per call when a cycle is √(2·c·growth/r) tokens long: a rewrite pays as soon as
+it takes out that many. Measured over 42 recorded sessions (2026-11-30) this is within 7 to 14 % of an oracle
+that knows lengths and gaps. Read-backs are not in these figures.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isqrt
+
+from msgspec import Struct
+
+from foreword.core.catalog import ModelSpec, Rates
+from foreword.core.price import cost, picodollars
+from foreword.core.usage import Usage
+
+GROWTH = 1_306
+"""Tokens that a call adds, where a session has not shown its own pace: the mean of those 42 sessions."""
+
+LEAST = 60_000
+"""Tokens of a prompt under which nothing saved more than 5 % of a session's cost; such sessions are left alone."""
+
+
+class EpochPrice(Struct, frozen=True, kw_only=True):
+    """What a rewrite costs and saves. Money in picodollars, sizes in the model's tokens.
+
+    ``rewrite``: for writing ``suffix`` tokens again that would have been read; 0 on a cold cache, where they are
+    written anyway. ``call``: for the model call that writes a summary. ``at_once``: saved in the next call beyond
+    a later one's saving, since ``removed`` tokens would have been written, not read. ``per_call``: saved in each call
+    until the next epoch.
+    """
+
+    suffix: int
+    removed: int
+    rewrite: int
+    call: int
+    at_once: int
+    per_call: int
+
+    @property
+    def cost(self) -> int:
+        """What is paid now, less what a cold cache saves at once; below 0: it pays for itself on the spot."""
+        return self.rewrite + self.call - self.at_once
+
+    def calls(self, growth: int) -> int:
+        """Return the calls until what was removed has grown back, when the next epoch comes."""
+        return self.removed // max(1, growth)
+
+    def delta(self, growth: int) -> int:
+        """Return the change of the bill until the next epoch: below 0 is saved."""
+        return self.cost - self.calls(growth) * self.per_call
+
+
+def epoch_price(
+    spec: ModelSpec,
+    *,
+    prompt: int,
+    suffix: int,
+    removed: int,
+    call: Usage | None = None,
+    cold: bool = False,
+) -> EpochPrice | None:
+    """Price a rewrite that takes ``removed`` tokens out of ``prompt`` and leaves ``suffix`` behind the first change.
+
+    ``call``: usage of the call that writes a summary, None: no model is asked. ``cold``: the cache has expired, so
+    the next request is written whole. Listed prices at the tier of ``prompt``: off-peak halves both sides alike.
+    None: the catalog lacks a price that this needs.
+    """
+    rates = _rates(spec, prompt)
+    if rates is None or rates.input is None:
+        return None
+    read = _per_token(rates.cache_read if rates.cache_read is not None else rates.input)
+    write = _per_token(rates.cache_write_short if rates.cache_write_short is not None else rates.input)
+    asked = cost(call, spec, peak=True).picodollars if call is not None else 0
+    if asked is None:
+        return None
+    return EpochPrice(
+        suffix=suffix,
+        removed=removed,
+        rewrite=0 if cold else suffix * max(0, write - read),
+        call=asked,
+        at_once=removed * max(0, write - read) if cold else 0,
+        per_call=removed * read,
+    )
+
+
+def worth(price: EpochPrice, *, prompt: int, growth: int = GROWTH) -> bool:
+    """Whether a rewrite pays by the square-root rule: removed² · r ≥ 2 · c · growth, in exact integers.
+
+    Never in a prompt under ``LEAST`` tokens, never when nothing is removed, and not where reading is free.
+    """
+    if price.removed <= 0 or prompt < LEAST:
+        return False
+    if price.cost <= 0:
+        return True
+    return price.removed * price.per_call >= 2 * price.cost * max(1, growth)
+
+
+def least_removed(price: EpochPrice, growth: int = GROWTH) -> int | None:
+    """Return the tokens that a rewrite of this cost must take out to pay; None: none would do, reading is free."""
+    if price.cost <= 0:
+        return 0
+    if price.per_call <= 0 or price.removed <= 0:
+        return None
+    square = 2 * price.cost * max(1, growth) * price.removed
+    root = isqrt(square // price.per_call)
+    return root if root * root * price.per_call >= square else root + 1
+
+
+def break_even_calls(price: EpochPrice) -> int | None:
+    """Return the calls after which a rewrite has paid for itself; 0: at once, None: never."""
+    if price.cost <= 0:
+        return 0
+    return None if price.per_call <= 0 else -(-price.cost // price.per_call)
+
+
+def growth_of(sizes: Sequence[int]) -> int:
+    """Return the tokens that a call adds, from the sizes of successive requests; ``GROWTH`` when they say nothing.
+
+    A request smaller than the one before begins anew and counts for nothing.
+    """
+    grown = [after - before for before, after in zip(sizes, sizes[1:], strict=False) if after > before]
+    return max(1, sum(grown) // len(grown)) if len(grown) >= _ENOUGH else GROWTH
+
+
+_ENOUGH = 4
+"""Steps that say a session's own pace."""
+
+
+def _rates(spec: ModelSpec, prompt: int) -> Rates | None:
+    return next((tier.price for tier in reversed(spec.tiers) if prompt > tier.above), spec.price)
+
+
+def _per_token(price: str) -> int:
+    """Turn US dollars per million tokens into picodollars per token; the catalog allows six decimals."""
+    return picodollars(price) // 1_000_000

@@ -1,0 +1,160 @@
+"""Recording: a log in memory and its way to the store, whoever else writes to it.
+
+Facts are synced before they are acknowledged. ``RequestSent`` alone waits for the next fact: losing it in a crash
+loses nothing, since the same log compiles to the same request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import msgspec
+
+from foreword.core.event import GENESIS, Answered, Draft, Event, RequestSent, seal
+from foreword.core.request import Unit
+from foreword.core.view import View
+from foreword.engine.clock import Clock, Nonces
+from foreword.errors import AppendConflict, UnknownEvent
+from foreword.store.store import Store
+
+if TYPE_CHECKING:
+    from foreword.compiler.compile import Compiled
+
+RETRIES = 50
+"""Times that an append is tried again when other writers are first."""
+
+
+class Recording:
+    """What a session knows of its log. ``store`` None: it lives in memory only."""
+
+    def __init__(
+        self,
+        events: Sequence[Event],
+        *,
+        store: Store | None,
+        clock: Clock,
+        nonces: Nonces,
+        sent_units: Mapping[int, Sequence[Unit]] | None,
+    ) -> None:
+        self.store = store
+        self.view = View.of(events)
+        self._clock = clock
+        self._nonces = nonces
+        self._sent_units = sent_units
+        self._pending: list[Event] = []
+        self._pending_units: dict[int, Sequence[Unit]] = {}
+        self._compiled: Compiled | None = None
+
+    @property
+    def id(self) -> str:
+        opened = self.view.fold.opened
+        return opened.session if opened is not None else ""
+
+    @property
+    def alias(self) -> str:
+        """Short name, unique in the store; it stands in references."""
+        opened = self.view.fold.opened
+        return opened.alias if opened is not None else ""
+
+    @property
+    def events(self) -> Sequence[Event]:
+        return self.view.fold.events
+
+    def event(self, seq: int) -> Event:
+        """Return an event of this session. Raises: UnknownEvent."""
+        if not 0 <= seq < len(self.events):
+            raise UnknownEvent(self.id, seq, len(self.events))
+        return self.events[seq]
+
+    def append(self, *drafts: Draft) -> int:
+        """Append facts; return the seq of the last. They are synced to disk when this returns."""
+        return self._append(list(drafts))
+
+    def seal(self, draft: Draft) -> Event:
+        """Make the event that would come next; it isn't appended."""
+        return self._seal([draft])[0]
+
+    def take(self, event: Event) -> None:
+        """Follow an event that was appended by other means."""
+        self.view = self.view.extend([event])
+        self._compiled = None
+        self._sent_units = None
+
+    def flush(self) -> None:
+        """Write what waits for the next fact; drop it when another writer was first, which loses nothing."""
+        if self._pending:
+            try:
+                self._write([])
+            except AppendConflict:
+                self.reload()
+
+    def reload(self, since: int = 0) -> None:
+        """Read the log again from event ``since`` on, dropping what was not yet written."""
+        self._pending, self._pending_units = [], {}
+        if self.store is not None:
+            name = self.id
+            known = View.of(self.events[:since]) if since < self.view.position else self.view
+            self.view = known.extend(self.store.load(name, since=since))
+            self._sent_units = self.store.sent_units(name)
+        self._compiled = None
+
+    def _seal(self, drafts: Sequence[Draft]) -> list[Event]:
+        events: list[Event] = []
+        seq = self.view.position
+        previous = self.events[-1].link if seq else GENESIS
+        tenant = self.store.tenant if self.store is not None else "local"
+        for draft in drafts:
+            event = seal(
+                draft, seq=seq, at=self._clock(), tenant=tenant, previous=previous, nonce=self._nonces()
+            )
+            events.append(event)
+            seq, previous = seq + 1, event.link
+        return events
+
+    def _append(self, drafts: Sequence[Draft], *, facts: bool = True, name: str | None = None) -> int:
+        for _ in range(RETRIES):
+            events = self._seal(drafts)
+            try:
+                self._write(events, name)
+            except AppendConflict:
+                if name is not None:
+                    raise
+                drafts = self._after_conflict(drafts)
+                if not facts:
+                    raise
+                continue
+            self.view = self.view.extend(events)
+            return self.view.position - 1
+        raise AppendConflict(self.id, self.view.position, self.view.position)
+
+    def _after_conflict(self, drafts: Sequence[Draft]) -> list[Draft]:
+        """Read what the other writer appended, and link our response to our request again.
+
+        The request that waited to be written is put behind it, unless another one was sent meanwhile: then the
+        response stands without a request.
+        """
+        waiting, units = self._pending, self._pending_units
+        known = self.view.position - len(waiting)
+        self.reload(known)  # reading a long log whole, one would lose to a fast writer for ever
+        others = {event.kind for event in self.events[known:]}
+        if not waiting or others & {"request_sent", "epoch_started"}:
+            return [_linked(draft, None) for draft in drafts]
+        body = waiting[0].body
+        assert isinstance(body, RequestSent)
+        event = self.seal(Draft(body=body, actor="engine", origin="engine", trust="engine"))
+        self._pending, self._pending_units = [event], {event.seq: units[waiting[0].seq]}
+        self.view = self.view.extend([event])
+        return [_linked(draft, event.seq) for draft in drafts]
+
+    def _write(self, events: Sequence[Event], name: str | None = None) -> None:
+        if self.store is not None:
+            self.store.append(name or self.id, [*self._pending, *events], units=self._pending_units)
+        self._pending, self._pending_units = [], {}
+
+
+def _linked(draft: Draft, request: int | None) -> Draft:
+    """Say which request a response answers; a response that answered none of ours stays as it is."""
+    if isinstance(draft.body, Answered) and draft.body.request is not None:
+        return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
+    return draft

@@ -1,0 +1,114 @@
+"""Simulate policies on an agent that does not exist: a system text, and a step that adds the same size each time.
+
+Step k, from 0, sends the system text and what k steps have added. ``full`` sends all of it; ``full-no-cache`` the
+same without a cache; ``compact-every-step`` keeps the last ``keep`` steps and puts a summary in place of the older
+ones, which is written anew at each step, so that only the system text is the same from request to request.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
+
+from foreword.core.cache_model import CacheRules, CacheUnit, Moment, Outcome, rules_of, simulate
+from foreword.core.catalog import Catalog, ModelSpec, Rates
+from foreword.core.price import FREE, usd
+
+STEP_SECONDS = 30
+"""Time between two calls: well within every life."""
+MARKED = CacheRules(kind="marks")
+"""A cache without minimum, look-back or end: for prices that name no model."""
+
+
+class Synthetic(Struct, frozen=True, kw_only=True):
+    """An agent's session in sizes: tokens of the system text, tokens that a step adds, number of steps.
+
+    ``keep``: steps that a compaction leaves whole; ``summary``: tokens of what stands for the others.
+    """
+
+    system: int
+    step: int
+    steps: int
+    keep: int = 8
+    summary: int = 800
+
+
+Request = list[CacheUnit]
+
+
+def _system(session: Synthetic) -> CacheUnit:
+    return CacheUnit(digest=b"system", tokens=session.system, layer="system", mark="short")
+
+
+def _step(session: Synthetic, number: int) -> CacheUnit:
+    return CacheUnit(digest=b"step %d" % number, tokens=session.step)
+
+
+def _marked(request: Request) -> Request:
+    return [*request[:-1], replace(request[-1], mark="short")]
+
+
+def _full(session: Synthetic) -> Iterator[Request]:
+    for number in range(session.steps):
+        yield _marked([_system(session), *(_step(session, at) for at in range(number))])
+
+
+def _compacted(session: Synthetic) -> Iterator[Request]:
+    for number in range(session.steps):
+        kept = range(max(0, number - session.keep), number)
+        summary = CacheUnit(digest=b"summary %d" % number, tokens=session.summary if number > session.keep else 0)
+        yield [_system(session), summary, *(_step(session, at) for at in kept)]
+
+
+POLICIES: dict[str, tuple[Callable[[Synthetic], Iterator[Request]], bool]] = {
+    "full-no-cache": (_full, False),
+    "full": (_full, True),
+    "compact-every-step": (_compacted, True),
+}
+"""Name -> its requests, and whether there is a cache."""
+
+
+def priced(miss: str, hit: str) -> ModelSpec:
+    """Return a model of no name: US dollars per million tokens read from the cache or not; writing costs nothing."""
+    spec = Catalog.load().assumed("", wire="openai-chat", window=1)
+    return replace(spec, price=Rates(input=miss, cache_read=hit, cache_write_short=miss))
+
+
+def row(session: Synthetic, policy: str, spec: ModelSpec) -> dict[str, Any]:
+    """Return what a policy sends, reads and costs in one session; output is not counted.
+
+    ``epochs``: requests that changed what was sent before them. A member of a part that is not built is None.
+    """
+    make, cached = POLICIES[policy]
+    rules = rules_of(spec) or MARKED
+    requests = list(make(session))
+    times = [Moment.at(number * STEP_SECONDS * 1_000_000) for number in range(len(requests))]
+    outcomes = simulate(requests, times, rules) if cached else [_uncached(request) for request in requests]
+    cost = sum((outcome.cost(spec, None) for outcome in outcomes), FREE)
+    sizes = [outcome.total for outcome in outcomes]
+    return {
+        "policy": policy,
+        "model": spec.id or None,
+        "window": None,
+        "tokens_in": sum(sizes),
+        "last_step_tokens": sizes[-1],
+        "peak": max(sizes),
+        "cache_read": sum(outcome.read for outcome in outcomes),
+        "cost_usd": None if cost.picodollars is None else usd(cost.picodollars),
+        "cost_unknown": list(cost.unknown),
+        "read_back_usd": None,
+        "epochs": sum(outcome.changed is not None for outcome in outcomes) if cached else _epochs(requests),
+        "survival": None,
+    }
+
+
+def _uncached(request: Sequence[CacheUnit]) -> Outcome:
+    return Outcome(uncached=sum(unit.tokens for unit in request))
+
+
+def _epochs(requests: Sequence[Request]) -> int:
+    pairs = zip(requests, requests[1:], strict=False)
+    return sum([unit.digest for unit in after[: len(before)]] != [unit.digest for unit in before] for before, after in pairs)

@@ -1,0 +1,162 @@
+"""foreword cost: the bill of files and sessions, as a table, a document and CSV."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from foreword.core.block import Message, Text
+from foreword.core.usage import Usage
+from foreword.engine.session import Session
+from foreword.evals.cost import COLUMNS
+from foreword.store import Store
+from tests.cli.conftest import Run, one_line
+from tests.cli.sessions import conversation, write
+
+RunJson = Callable[..., Any]
+MODEL = "claude-sonnet-4-5"
+MEMBERS = {
+    "calls", "usage", "cost_usd", "recorded_cost_usd", "mismatches", "unknown", "cache_hit_rate", "peak_input",
+    "by_model", "steps",
+}  # fmt: skip
+
+
+def pi_file(path: Path, *calls: dict[str, Any], session: str = "pipes") -> Path:
+    """Write a pi session: a question and an answer for each usage, which may state its cost."""
+    rows: list[dict[str, Any]] = [
+        {"type": "session", "id": session, "timestamp": "2026-03-02T10:00:00Z", "cwd": "/home/a"}
+    ]
+    for number, call in enumerate(calls):
+        at = f"2026-03-0{2 + number}T10:00:01Z"
+        said = {"role": "user", "content": [{"type": "text", "text": f"question {number}"}]}
+        answer = {
+            "role": "assistant", "api": "anthropic-messages", "provider": "anthropic", "model": MODEL,
+            "content": [{"type": "text", "text": f"answer {number}"}], "stopReason": "stop", **call,
+        }  # fmt: skip
+        rows += [{"type": "message", "timestamp": at, "message": message} for message in (said, answer)]
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return path
+
+
+def usage(input: int, output: int, read: int, write: int, cost: float | None = None) -> dict[str, Any]:
+    """Return a usage in pi's form."""
+    counts = {"input": input, "output": output, "cacheRead": read, "cacheWrite": write}
+    return {"usage": counts if cost is None else {**counts, "cost": {"total": cost}}}
+
+
+@pytest.fixture
+def billed(home: Path) -> Path:
+    """Three calls: one stated right, one stated a cent too high, one that was refused."""
+    refused = {"stopReason": "error", "content": [], "errorMessage": "busy", **usage(0, 0, 0, 0, 0)}
+    return pi_file(
+        home / "billed.jsonl", usage(3, 50, 0, 1_000, 0.004509), refused, usage(5, 7, 1_000, 0, 0.01042)
+    )
+
+
+def test_the_document_has_the_members_of_the_contract(run_json: RunJson, billed: Path) -> None:
+    """Sums to the digit, mismatches, hit rate and peak; a failed call is a call that cost nothing."""
+    found = run_json("cost", billed)
+    assert found.keys() >= MEMBERS
+    assert found["calls"] == 3
+    assert found["usage"] == {
+        "uncached": 8, "cache_read": 1_000, "cache_write_short": 1_000, "cache_write_long": 0, "output": 57,
+        "reasoning": None,
+    }  # fmt: skip
+    assert (found["cost_usd"], found["recorded_cost_usd"]) == ("0.004929", "0.014929")
+    assert (found["mismatches"], found["unknown"], found["peak_input"]) == (1, 0, 1_005)
+    assert found["cache_hit_rate"] == pytest.approx(1_000 / 2_008, abs=1e-6)
+    assert found["by_model"][MODEL]["cost_usd"] == "0.004929"
+    assert [(step["step"], step["turn"], step["status"]) for step in found["steps"]] == [
+        (1, 1, "ok"), (2, 2, "failed"), (2, 2, "ok"),
+    ]  # fmt: skip
+    assert found["steps"][0]["at"] == "2026-03-02T10:00:01Z"
+    assert [step["mismatch"] for step in found["steps"]] == [False, False, True]
+
+
+def test_the_same_call_in_two_files_counts_once(run_json: RunJson, billed: Path, home: Path) -> None:
+    """The same file twice is one bill, and another session adds to it."""
+    other = pi_file(home / "other.jsonl", usage(1_000, 0, 0, 0), session="wires")
+    assert run_json("cost", billed, billed)["cost_usd"] == "0.004929"
+    both = run_json("cost", billed, other)
+    assert (both["calls"], both["cost_usd"]) == (4, "0.007929")
+
+
+def test_own_prices_go_before_the_catalogs(run_json: RunJson, run: Run, billed: Path, home: Path) -> None:
+    """A list in TOML or JSON; what it does not price is unknown; a bad one is one line."""
+    prices = home / "mine.toml"
+    prices.write_text("input = 1\noutput = 1\ncache_read = 1\ncache_write_5m = 1\n", encoding="utf-8")
+    assert run_json("cost", billed, "--prices", prices)["cost_usd"] == "0.002065"
+    few = write(home / "few.json", {MODEL: {"input": "1", "output": 1}})
+    found = run_json("cost", billed, "--prices", few)
+    assert (found["cost_usd"], found["unknown"]) == ("0", 2)
+    assert found["unknown_names"] == ["price.cache_write_short", "price.cache_read"]
+    assert "unknown cost: 2 of 3 calls" in run("cost", billed, "--prices", few).stdout
+    bad = home / "bad.toml"
+    bad.write_text("colour = 3", encoding="utf-8")
+    assert "colour" in one_line(run("cost", billed, "--prices", bad, code=2))
+    bad.write_bytes(b"\xff\xfe\x00")
+    assert "not UTF-8" in one_line(run("cost", billed, "--prices", bad, code=2))
+    assert "does not exist" in one_line(run("cost", billed, "--prices", home / "none", code=2))
+
+
+def test_unknown_is_null_in_a_file_without_usage(run_json: RunJson, run: Run, home: Path) -> None:
+    """No call of it can be priced: the sums are null, and the count of unknown calls says so."""
+    path = write(home / "plain.json", conversation(3))
+    found = run_json("cost", path)
+    assert (found["calls"], found["unknown"]) == (4, 4)
+    assert found["usage"] is found["cost_usd"] is found["cache_hit_rate"] is found["peak_input"] is None
+    assert "–" in run("cost", path).stdout
+
+
+def test_a_session_of_the_store_is_billed_like_its_file(run: Run, run_json: RunJson, billed: Path) -> None:
+    """Importing changes no figure."""
+    run("import", billed)
+    (file, stored) = run_json("cost", billed), run_json("cost", "pipes")
+    assert file == stored
+
+
+def test_own_sessions_show_epochs_latency_and_users(run_json: RunJson, home: Path) -> None:
+    """What only the engine's own log holds: rewrites by kind, first tokens by phase, groups by user."""
+    with Store.open(home / "store") as store:
+        session = Session.open(store, "own", provider="anthropic", model=MODEL)
+        session.user = "ada"
+        for number, read in enumerate((0, 900, 950)):
+            session.say(f"question {number}")
+            session.compile()
+            used = Usage(
+                uncached=1_000 - read, cache_read=read, cache_write_short=0, cache_write_long=0, output=1
+            )
+            text = Message(role="assistant", blocks=(Text(text="Yes."),))
+            session.answered(text, usage=used, model=MODEL, first_token_ms=100 * (number + 1))
+    found = run_json("cost", "own", "--store", home / "store", "--by", "user")
+    assert found["first_token_ms"] == {
+        "cold": {"calls": 1, "p50": 100, "p95": 100}, "warm": {"calls": 2, "p50": 200, "p95": 300},
+    }  # fmt: skip
+    assert found["rewrites"] == {"epochs": 1}
+    assert found["groups"]["ada"]["calls"] == 3
+
+
+def test_a_table_by_day(run: Run, billed: Path) -> None:
+    """One line a day and one for all, with what the tool itself had recorded."""
+    lines = run("cost", billed, "--by", "day").stdout.splitlines()
+    assert [line.split()[0] for line in lines[:5]] == ["day", "2026-03-02", "2026-03-03", "2026-03-04", "all"]
+    assert "1 calls with another cost" in lines[-2]
+    assert lines[-1] == "calls that did not end well: 1 failed"
+
+
+def test_csv_has_a_line_a_call(run: Run, billed: Path, home: Path) -> None:
+    """Columns in their order, unknown as an empty cell, and no name that a spreadsheet would run."""
+    rows = list(csv.DictReader(io.StringIO(run("cost", billed, "--csv").stdout)))
+    assert tuple(rows[0]) == COLUMNS
+    assert [row["cost_usd"] for row in rows] == ["0.004509", "0", "0.00042"]
+    assert (rows[0]["cache_write_short"], rows[0]["reasoning"]) == ("1000", "")
+    evil = pi_file(home / "evil.jsonl", {**usage(1, 1, 1, 1), "model": "=cmd|'/c calc'!A1"}, session="evil")
+    (row,) = csv.DictReader(io.StringIO(run("cost", evil, "--csv").stdout))
+    assert row["model"].startswith("'=")
+    assert "one result" in one_line(run("cost", billed, "--csv", "--json", code=2))

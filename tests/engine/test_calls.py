@@ -1,0 +1,91 @@
+"""Calls over real HTTP leave rows in the ledger: answered, retried, refused, cut, cancelled, empty."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import Counter
+
+import pytest
+
+from foreword.core.event import Answered, Called
+from foreword.core.ledger import Row, rows
+from foreword.core.prices import Prices
+from foreword.engine.asking import ask
+from foreword.engine.session import Session
+from foreword.errors import ConnectionFailed, Overloaded
+from foreword.testing.script import Answer, Failure, Stream
+from tests.engine.faulty_server import FaultyServer, hangs
+from tests.engine.test_asking import asked, at, bodies, opened, referee, transport
+
+PRICES = Prices()
+BUSY = Failure(status=529)
+
+
+def ledger(session: Session) -> list[Row]:
+    return rows(session.events, session=session.id, prices=PRICES)
+
+
+def test_an_answer_tells_its_times_and_its_attempts() -> None:
+    """A busy server answers the second time: one row for the retry, one for the answer, with its latency."""
+    with referee(BUSY, Answer(text="Mended.")) as running:
+        session = opened()
+        session.user = "ada"
+        asked(session, running.base_url)
+    retried, answered = ledger(session)
+    assert (retried.status, retried.cost.picodollars) == ("retried", 0)
+    assert (answered.status, answered.step, answered.user) == ("ok", 1, "ada")
+    assert answered.first_token_ms is not None
+    assert answered.total_ms is not None
+    assert answered.cost.picodollars
+    (event,) = bodies(session, Answered)
+    assert event.attempts == 2
+
+
+def test_a_refused_call_has_a_free_row() -> None:
+    """All attempts failed: each has a row, the last is failed, and the error is named without its words."""
+    with referee(BUSY, BUSY, BUSY, BUSY) as running:
+        session = opened()
+        with pytest.raises(Overloaded):
+            asked(session, running.base_url)
+    assert Counter(row.status for row in ledger(session)) == {"retried": 3, "failed": 1}
+    assert {row.cost.picodollars for row in ledger(session)} == {0}
+    (called,) = bodies(session, Called)
+    assert (called.why, called.attempts, called.request) == ("Overloaded", 4, session.unanswered)
+
+
+def test_a_cut_answer_is_one_row() -> None:
+    """What came is billed as the stream said; the call is not counted a second time as failed."""
+    cut = Answer(text="The pipe is " * 40, stream=Stream(fault="cut", after=10))
+    with referee(cut) as running:
+        session = opened()
+        asked(session, running.base_url)
+    (row,) = ledger(session)
+    assert (row.status, bool(row.input)) == ("cut", True)
+    assert bodies(session, Called) == []
+
+
+def test_a_cancelled_call_has_a_row_of_unknown_cost() -> None:
+    """The caller leaves before the first byte: nobody knows what the provider bills."""
+
+    async def leave(session: Session, url: str) -> None:
+        async with transport() as opened_:
+            task = asyncio.create_task(ask(session, at(url), opened_))
+            await asyncio.sleep(0.3)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    with FaultyServer([hangs()]) as server:
+        session = opened()
+        asyncio.run(leave(session, server.url))
+    (row,) = ledger(session)
+    assert (row.status, row.usage, row.cost.picodollars) == ("cancelled", None, None)
+
+
+def test_a_call_that_nobody_answers_is_of_unknown_cost() -> None:
+    """No connection is no proof that nothing was billed."""
+    session = opened()
+    with pytest.raises(ConnectionFailed):
+        asked(session, "http://127.0.0.1:9")
+    assert ledger(session)[-1].status == "failed"
+    assert ledger(session)[-1].cost.unknown == ("usage",)

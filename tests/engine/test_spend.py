@@ -1,0 +1,218 @@
+"""Spend limits: what counts in each scope, and that nothing is handed out over a hard one."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import msgspec
+import pytest
+
+from foreword.core.block import Message, Text
+from foreword.core.event import Called, Draft, Noticed, RequestSent
+from foreword.core.ledger import rows, total
+from foreword.core.price import picodollars
+from foreword.core.prices import Prices
+from foreword.core.target import Target
+from foreword.core.usage import NOTHING, Usage
+from foreword.engine.session import Session
+from foreword.engine.spend import Limit, Spend
+from foreword.errors import ForewordError, SpendLimitReached, SpendUnknown
+from foreword.store import Store
+from tests.histories import target_of
+
+DOLLAR = Usage(uncached=1_000_000, cache_read=0, cache_write_short=0, cache_write_long=0, output=0)
+"""What costs one dollar by the list below."""
+LIST = Prices(own={"input": 1, "output": 10, "cache_read": "0.1", "cache_write": 1})
+DAY = 86_400_000_000
+
+
+class Now:
+    """A clock that the test sets."""
+
+    def __init__(self, at: int = 0) -> None:
+        self.at = at
+
+    def __call__(self) -> int:
+        return self.at
+
+
+def opened(
+    *limits: Limit, store: Store | None = None, name: str = "s", clock: Now | None = None, user: str | None = None,
+    target: Target | None = None,
+) -> Session:  # fmt: skip
+    """Open a session with limits in which a person said something."""
+    made = Session.open(store, name, target=target or target_of("anthropic"), clock=clock or Now())
+    made.spend, made.user = Spend(limits, prices=LIST), user
+    made.say("Mend the pipe.")
+    return made
+
+
+def answer(session: Session, usage: Usage = NOTHING, **more: Any) -> None:
+    """Record an answer, an embedding that cost a dollar, and what the person says next."""
+    text = Message(role="assistant", blocks=(Text(text="Mended."),))
+    session.answered(text, usage=usage, model="claude-opus-4-8", **more)
+    paid = Called(kind="embedding", status="ok", model="m", usage=DOLLAR)
+    session.append(Draft(body=paid, subject=session.user))
+    session.say("And the next one.")
+
+
+def notices(session: Session) -> list[Noticed]:
+    return [event.body for event in session.events if isinstance(event.body, Noticed)]
+
+
+def test_a_hard_limit_refuses_before_anything_is_handed_out() -> None:
+    """The error has the limit, what is spent and the scope; no request is on record, and facts still are."""
+    session = opened(Limit(scope="session", hard="1.5"))
+    session.compile()
+    answer(session)
+    session.compile()
+    answer(session)
+    before = sum(isinstance(event.body, RequestSent) for event in session.events)
+    with pytest.raises(SpendLimitReached, match=r"1\.5 USD for session s: 2 USD are spent") as caught:
+        session.compile()
+    error = caught.value
+    assert (error.scope, error.name, error.limit, error.spent) == ("session", "s", "1.5", "2")
+    assert picodollars(error.predicted) > 0
+    assert isinstance(error, ForewordError)
+    assert sum(isinstance(event.body, RequestSent) for event in session.events) == before
+    session.spend = Spend([Limit(scope="session", hard="9")], prices=LIST)
+    assert session.compile().body
+
+
+def test_a_soft_limit_leaves_one_notice() -> None:
+    """It stands in the log and in the request, once however often it is passed, also after a restart."""
+    session = opened(Limit(scope="session", soft="0.5"))
+    session.compile()
+    answer(session)
+    body = session.compile().body
+    (notice,) = notices(session)
+    assert notice.topic == "spend session s"
+    assert b"passes its mark of 0.5 USD: 1.0000 USD so far" in body
+    answer(session)
+    session.spend = Spend([Limit(scope="session", soft="0.5")], prices=LIST)
+    session.compile()
+    assert len(notices(session)) == 1
+
+
+def test_a_call_limit_looks_at_the_size_of_the_request() -> None:
+    """What was spent before does not count; a larger prompt is refused, whatever came of the smaller one."""
+    session = opened(Limit(scope="call", hard="0.01"))
+    session.compile()
+    answer(session)
+    session.compile()
+    session.say("pipe " * 20_000)
+    with pytest.raises(SpendLimitReached) as caught:
+        session.compile()
+    assert (caught.value.scope, caught.value.spent) == ("call", "0")
+
+
+def test_users_and_days_are_summed_over_the_sessions_of_a_store(tmp_path: Path) -> None:
+    """Each user has a sum of their own; a day ends at midnight UTC; a fork's shared past counts once."""
+    limits = (Limit(scope="user", hard="2.5"), Limit(scope="day", hard="3.5"))
+    clock = Now(10 * DAY)
+    with Store.open(tmp_path) as store:
+        ada = opened(*limits, store=store, name="a", clock=clock, user="ada")
+        ada.compile()
+        answer(ada)
+        fork = ada.fork(len(ada.events) - 1, "fork")
+        fork.compile()
+        answer(fork)
+        bob = opened(*limits, store=store, name="b", clock=clock, user="bob")
+        bob.compile()
+        answer(bob)
+        ada.compile()
+        answer(ada)
+        with pytest.raises(SpendLimitReached) as caught:
+            ada.compile()
+        assert (caught.value.scope, caught.value.name, caught.value.spent) == ("user", "ada", "3")
+        with pytest.raises(SpendLimitReached) as caught:
+            bob.compile()
+        assert (caught.value.scope, caught.value.name, caught.value.spent) == ("day", "1970-01-11", "4")
+        clock.at += DAY
+        assert bob.compile().body
+        with pytest.raises(SpendLimitReached):
+            ada.compile()
+
+
+def test_another_process_spends_from_the_same_purse(tmp_path: Path) -> None:
+    """What a second writer of the store recorded since counts in the next check."""
+    limit = Limit(scope="day", hard="1.5")
+    with Store.open(tmp_path) as here, Store.open(tmp_path) as there:
+        first = opened(limit, store=here, name="a")
+        first.compile()
+        answer(first)
+        first.compile()
+        other = opened(limit, store=there, name="b")
+        other.compile()
+        answer(other)
+        first.say("More.")
+        with pytest.raises(SpendLimitReached) as caught:
+            first.compile()
+        assert caught.value.spent == "2"
+
+
+def test_a_model_without_a_price_can_not_be_limited() -> None:
+    """A hard limit refuses and says what is unknown; a soft one lets it pass."""
+    spec = msgspec.structs.replace(
+        target_of("anthropic").spec, id="of-our-own", price=None, tiers=(), peak=None
+    )
+    params = msgspec.structs.replace(target_of("anthropic").params, model="of-our-own")
+    target = msgspec.structs.replace(target_of("anthropic"), spec=spec, params=params)
+    session = opened(target=target)
+    session.spend = Spend([Limit(scope="session", hard="1")])
+    with pytest.raises(SpendUnknown, match="of-our-own costs is unknown") as caught:
+        session.compile()
+    assert caught.value.unknown == ("price",)
+    session.spend = Spend([Limit(scope="session", soft="0")])
+    assert session.compile().body
+
+
+def test_a_call_of_unknown_cost_counts_as_the_next_one_is_likely_to() -> None:
+    """It is not taken for free; one that was refused is."""
+    session = opened(Limit(scope="session", hard="0.01"))
+    session.compile()
+    session.append(Draft(body=Called(usage=NOTHING, request=session.unanswered)))
+    session.say("Again.")
+    session.compile()
+    for _ in range(40):
+        session.append(Draft(body=Called(request=session.unanswered)))
+    session.say("Again.")
+    with pytest.raises(SpendLimitReached) as caught:
+        session.compile()
+    assert picodollars(caught.value.spent) == 40 * picodollars(caught.value.predicted)
+
+
+def test_the_prediction_follows_the_cache() -> None:
+    """What the last call left in the cache is read from it while it lives, and costs a tenth."""
+    clock = Now()
+    session = opened(clock=clock)
+    session.say("pipe " * 2_000)
+    size = session.compile().predicted
+    used = Usage(uncached=0, cache_read=0, cache_write_short=size, cache_write_long=0, output=20)
+    answer(session, used)
+    compiled = session.compile()
+    spend = Spend((), prices=LIST)
+    own = rows(session.events, session="s", prices=LIST)
+    assert compiled.predicted > size
+    warm = spend.predicted(compiled, own, clock.at + DAY // 1_440)
+    cold = spend.predicted(compiled, own, clock.at + DAY)
+    rest = compiled.predicted - size
+    assert warm.picodollars == size * 100_000 + rest * 1_000_000 + 20 * 10_000_000
+    assert cold.picodollars == compiled.predicted * 1_000_000 + 20 * 10_000_000
+
+
+def test_a_bad_limit_is_refused() -> None:
+    """An amount that is no sum of money fails where it is set, not at the first call."""
+    with pytest.raises(ValueError, match="not a decimal number"):
+        Spend([Limit(scope="day", hard="much")])
+
+
+def test_answers_name_their_user_in_the_ledger() -> None:
+    """The session's user stands on each row."""
+    session = opened(user="ada")
+    session.compile()
+    answer(session, first_token_ms=300)
+    made = rows(session.events, session="s", prices=LIST)
+    assert [(row.user, row.first_token_ms) for row in made] == [("ada", 300), ("ada", None)]
+    assert total(made).cost == 10**12
