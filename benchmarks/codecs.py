@@ -40,24 +40,23 @@ def main() -> None:
     print(
         f"{'wire':20}{'decode':>9}{'SDK':>9}{'ratio':>7}{'dump':>9}{'SDK dump':>10}{'ratio':>7}  microseconds"
     )
-    for wire, (model, referee, kind) in WIRES.items():
-        call = Call(name="bash", input={"command": "make -j2", "timeout": 30})
-        made = referee(script=[Answer(text="The build fails in config.c. " * 40, calls=(call,))])
-        session = Session.open(None, "bench", target=target_for(wire, model, max_output=4_000))
-        session.say("Build it.")
-        body = made.respond(session.compile().body)[1]
-        raw = json.dumps(body).encode()
-        mine = codec(wire)
-        response = mine.decode_response(raw)
-        parsed = kind.model_validate_json(raw)
-        decode, sdk = best(lambda: mine.decode_response(raw)), best(lambda: kind.model_validate_json(raw))
-        dump, sdk_dump = (
-            best(lambda: mine.encode_response(response)),
-            best(lambda: parsed.model_dump(mode="json")),
-        )
-        print(
-            f"{wire:20}{decode:9.1f}{sdk:9.1f}{sdk / decode:7.2f}{dump:9.1f}{sdk_dump:10.1f}{sdk_dump / dump:7.2f}"
-        )
+    for wire in WIRES:
+        measure(wire)
+
+
+def measure(wire: str) -> None:
+    """Print the row of a wire."""
+    model, referee, kind = WIRES[wire]
+    call = Call(name="bash", input={"command": "make -j2", "timeout": 30})
+    made = referee(script=[Answer(text="The build fails in config.c. " * 40, calls=(call,))])
+    session = Session.open(None, "bench", target=target_for(wire, model, max_output=4_000))
+    session.say("Build it.")
+    raw = json.dumps(made.respond(session.compile().body)[1]).encode()
+    mine = codec(wire)
+    response, parsed = mine.decode_response(raw), kind.model_validate_json(raw)
+    decode, sdk = best(lambda: mine.decode_response(raw)), best(lambda: kind.model_validate_json(raw))
+    dump, theirs = best(lambda: mine.encode_response(response)), best(lambda: parsed.model_dump(mode="json"))
+    print(f"{wire:20}{decode:9.1f}{sdk:9.1f}{sdk / decode:7.2f}{dump:9.1f}{theirs:10.1f}{theirs / dump:7.2f}")
 
 
 if __name__ == "__main__":

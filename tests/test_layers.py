@@ -28,6 +28,7 @@ LAYERS = {
     "foreword": ENGINE,
     "evals": PRODUCT,
     "mcp": PRODUCT,
+    "pytest_plugin": PRODUCT | {"evals"},
     "cli": PRODUCT | {"evals", "mcp"},
 }
 
@@ -48,9 +49,15 @@ THIRD_PARTY = {
     "codecs": {"msgspec"},
     "store": {"msgspec", "apsw", "backports"},
     "testing": {"msgspec", "toktok"},
+    "pytest_plugin": {"pytest"},
 }
 STANDARD_LIBRARY = sys.stdlib_module_names | {"compression"}  # compression: from 3.14
-IMPORT_NAMES = {"backports.zstd": "backports", "opentelemetry-api": "opentelemetry", "toktok-rs": "toktok", "pyyaml": "yaml"}
+IMPORT_NAMES = {
+    "backports.zstd": "backports",
+    "opentelemetry-api": "opentelemetry",
+    "toktok-rs": "toktok",
+    "pyyaml": "yaml",
+}
 
 MODULE_PATH = re.compile(r"foreword(?:\.[A-Za-z_]\w*)+(?::\w+)?")
 

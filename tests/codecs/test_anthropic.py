@@ -77,10 +77,10 @@ def test_tools_are_of_the_sdks_type(tool: ToolSpec) -> None:
             Image(url="https://example.com/a.png"),
             {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}},
         ),
-        (ToolResult(call_id="a"), {"type": "tool_result", "tool_use_id": "a"}),
+        (ToolResult(call_id="a"), {"type": "tool_result", "tool_use_id": "a", "content": "(no output)"}),
         (
             ToolResult(call_id="a", content=(Text(text=" \n"),)),
-            {"type": "tool_result", "tool_use_id": "a"},
+            {"type": "tool_result", "tool_use_id": "a", "content": "(no output)"},
         ),
         (
             ToolResult(call_id="a", content=(Text(text="x"),), is_error=True),

@@ -34,7 +34,7 @@ INSTEAD = (
 )
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 TEXT = {"type": "text", "text": "t", **MARK}
-PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "AAAA"}}
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
 REQUESTS: dict[str, dict[str, Any]] = {
     "anthropic": {
         "model": "m",
@@ -67,7 +67,10 @@ REQUESTS: dict[str, dict[str, Any]] = {
         ],
         "messages": [
             {"role": "system", "content": [{"type": "text", "text": "t"}]},
-            {"role": "user", "content": [{"type": "image_url", "image_url": {"url": "data:;base64,AAAA"}}]},
+            {
+                "role": "user",
+                "content": [{"type": "image_url", "image_url": {"url": "data:;base64,iVBORw0KGgo="}}],
+            },
             {
                 "role": "assistant",
                 "content": "x",
@@ -98,7 +101,7 @@ REQUESTS["openai-responses"] = {
             "role": "user",
             "content": [
                 {"type": "input_text", "text": "t"},
-                {"type": "input_image", "image_url": "data:;base64,AAAA", "detail": "low"},
+                {"type": "input_image", "image_url": "data:;base64,iVBORw0KGgo=", "detail": "low"},
             ],
         },
         {
@@ -128,7 +131,10 @@ REQUESTS["gemini"] = {
         }
     ],
     "contents": [
-        {"role": "user", "parts": [{"text": "t"}, {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}]},
+        {
+            "role": "user",
+            "parts": [{"text": "t"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}],
+        },
         {
             "role": "model",
             "parts": [
@@ -144,7 +150,7 @@ REQUESTS["gemini"] = {
                         "id": "i",
                         "name": "n",
                         "response": {"output": "x"},
-                        "parts": [{"inlineData": {"mimeType": "image/png", "data": "AAAA"}}],
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}],
                     }
                 }
             ],

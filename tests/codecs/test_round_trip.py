@@ -9,7 +9,7 @@ from msgspec.structs import replace
 
 from foreword.codecs import CODECS, codec
 from foreword.codecs.decoded import Request, Response
-from foreword.core.block import Message, Text
+from foreword.core.block import Message, Text, Thinking
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 from foreword.errors import UnknownWire
@@ -62,9 +62,11 @@ KEYS = {
 
 
 def merged(messages: tuple[Message, ...], wire: str) -> tuple[Message, ...]:
-    """Merge neighbours of one role where the wire does."""
+    """Merge neighbours of one role where the wire does; reasoning that led to nothing is not sent to Anthropic."""
     found: list[Message] = []
     for message in messages:
+        if wire == "anthropic" and all(isinstance(block, Thinking) for block in message.blocks):
+            continue
         if message.role in MERGED.get(wire, ()) and found and found[-1].role == message.role:
             found[-1] = Message(role=message.role, blocks=found[-1].blocks + message.blocks, wire=wire)
         else:

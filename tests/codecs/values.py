@@ -19,10 +19,16 @@ objects = st.dictionaries(names, json_values, max_size=2)
 arguments = objects.map(lambda value: compact(value).decode())
 SEARCH = {"type": "search", "query": "q"}
 text_blocks = st.builds(Text, text=texts)
+SIGNATURES = {
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff",
+    "image/gif": b"GIF8",
+    "image/webp": b"RIFF",
+}
 images = st.builds(
-    Image,
-    media_type=st.sampled_from(["image/png", "image/jpeg", "image/gif", "image/webp"]),
-    data=st.binary(min_size=3, max_size=9).map(lambda raw: b64encode(raw).decode()),
+    lambda kind, rest: Image(media_type=kind, data=b64encode(SIGNATURES[kind] + rest).decode()),
+    st.sampled_from(sorted(SIGNATURES)),
+    st.binary(max_size=9),
 ) | st.builds(Image, url=names.map(lambda name: f"https://example.com/{name}.png"))
 calls = st.builds(ToolCall, id=ids, name=names, arguments=arguments)
 tools = st.builds(

@@ -28,7 +28,9 @@ class Hours:
         return self.now
 
 
-def walked(steps: int, policy: Policy, *, idle: int = 0, reader: str = "tool", output: str = OUTPUT) -> Session:
+def walked(
+    steps: int, policy: Policy, *, idle: int = 0, reader: str = "tool", output: str = OUTPUT
+) -> Session:
     """Return a session of so many calls, compiled at each; the last result came ``idle`` seconds after its call."""
     clock = Hours()
     target = target_of("anthropic", 200_000, reader=reader)

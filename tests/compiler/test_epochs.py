@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 
+import msgspec
 import pytest
 
+from foreword.compiler.compile import compile
 from foreword.core.block import ToolSpec
 from foreword.core.event import EpochStarted
+from foreword.core.view import View
 from foreword.engine.session import Session
+from foreword.store import Store
 from foreword.testing.script import Answer, Call
 from tests.engine.sessions import answer, session, step
 from tests.histories import BOUND, MODELS, Script, digests, referee_for, target_of
@@ -177,3 +182,19 @@ def test_what_was_said_meanwhile_comes_after_the_answer(calls: tuple[Call, ...],
     sent = made.compile().body
     assert sent.index(b"my answer") < sent.index(b"said meanwhile")
     assert referee.judge(sent).violations == ()
+
+
+def test_kept_units_that_were_altered_are_not_sent(tmp_path: Path) -> None:
+    """Units whose bytes no longer are what the log's digests name are encoded again from the log."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        made.say("the words of a person")
+        body = made.compile().body
+        made.flush()
+        kept = store.sent_units(made.id)
+        altered = {
+            seq: [msgspec.structs.replace(unit, data=unit.data.replace(b"words", b"WORDS")) for unit in units]
+            for seq, units in kept.items()
+        }
+        again = compile(View.of(store.load(made.id)), made.policy, made.target, sent_units=altered)
+        assert again.body == body

@@ -19,6 +19,7 @@ from tests.compiler.test_incremental import LOOP, SLOW, walk_in_memory
 from tests.engine.sessions import plain, session, step
 from tests.histories import OPERATIONS, Script, digests, examples, referee_for, target_of
 
+TOOL = {"name": "look", "input_schema": {"type": "object", "properties": {}}}
 EFFORT_MODEL = "claude-fable-5-1"
 A, B, C = (ToolSpec(name=name, description=f"does {name}") for name in ("alpha", "beta", "gamma"))
 
@@ -281,3 +282,37 @@ def test_a_late_change_is_recorded() -> None:
     made.compile()
     changed = [event.body for event in made.events if isinstance(event.body, Changed)]
     assert changed == [Changed(added=(B,))]
+
+
+def test_erasing_tools_erases_what_was_said_of_them() -> None:
+    """A late change repeats definitions, so it goes with the event that it was made from."""
+    made = running(target_of("anthropic"))
+    made.offer([A, B])
+    made.compile()
+    tools = max(event.seq for event in made.events if event.kind == "tools_set")
+    changed = next(event.seq for event in made.events if event.kind == "changed")
+    assert set(made.erase([tools], "asked to")) == {tools, changed}
+    body = made.compile().body
+    assert b"does beta" not in body
+    assert b"does alpha" in body
+
+
+def test_a_callers_own_change_is_sent_as_he_said_it() -> None:
+    """A caller that adds tools in his own list keeps the form, its place and the betas it needs."""
+    target = target_of("anthropic")
+    made = session(target)
+    addition = {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": TOOL}}
+    listed: list[dict[str, Any]] = [
+        {"role": "user", "content": "go"},
+        {"role": "system", "content": [addition]},
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": "more"},
+    ]
+    synced = made.sync(listed)
+    assert plain(synced.request.body)["messages"][1] == {"role": "system", "content": [addition]}
+    assert len(synced.request.betas) == 2
+    assert referee_for(target).judge(synced.request.body, headers(synced.request)).violations == ()
+    again = made.sync([*listed, {"role": "assistant", "content": "yes"}, {"role": "user", "content": "x"}])
+    assert (again.forked_at, again.appended) == (None, 2)
+    older = session(target_of("anthropic", model="claude-opus-4-7"))
+    assert b"tool_addition" not in older.sync(listed).request.body

@@ -469,3 +469,19 @@ def test_random_histories_with_blocks(name: str, names: list[str], rng: random.R
         walk.session.target = with_keys(target, **keys)
         walk.run(["answer"])
         walk.session.target = target
+
+
+def test_erasing_reaches_a_summary_of_the_provider() -> None:
+    """A block may say anything of what it stands for, so it goes with any of it; a later one stays."""
+    loop = Loop(target_of("anthropic"))
+    seq = loop.made.say("my number is 555")
+    loop.steps(1)
+    loop.ask(Answer(text="their number is 555"), **COMPACT)
+    block = len(loop.made.events) - 1
+    later = loop.made.say("later")
+    loop.judged()
+    gone = loop.made.erase([seq], "asked to")
+    assert {seq, block} <= set(gone)
+    assert later not in gone
+    assert loop.made.events[block].body is None
+    assert b"555" not in loop.judged().body

@@ -11,7 +11,7 @@ from foreword.compiler.policy import Policy
 from foreword.engine.session import Session
 from foreword.testing.prefix_cache import CacheUse, MarkedCache, Unit
 from tests.engine.sessions import answer, call
-from tests.histories import counting_clock, target_of
+from tests.histories import counting_clock, referee_for, target_of
 
 Marks = Callable[[Compiled], set[int]]
 OUTPUT = "lorem ipsum dolor " * 400
@@ -29,7 +29,9 @@ def without_spare(compiled: Compiled) -> set[int]:
 
 def walked(marks: Marks, *, steps: int = 70) -> tuple[list[CacheUse], list[CacheUse]]:
     """Return what a cache did for each request, and for those that began an epoch for the sake of the window."""
-    made = Session.open(None, "long", target=target_of("anthropic", 60_000), policy=Policy(), clock=counting_clock())
+    made = Session.open(
+        None, "long", target=target_of("anthropic", 60_000), policy=Policy(), clock=counting_clock()
+    )
     made.instruct("Be brief. " * 400)
     made.say("Find it. " * 800)
     cache = MarkedCache(1_024)
@@ -95,6 +97,51 @@ def test_where_the_provider_marks_the_end_a_mark_of_ours_is_spare() -> None:
     assert compiled.breakpoints == {}
 
 
+@pytest.mark.parametrize("wire, kind", [("openai-responses", "input_text"), ("openai-chat", "text")])
+def test_explicit_breakpoints_are_legal_at_every_epoch(wire: str, kind: str) -> None:
+    """Where a person's message has parts, an epoch marks it, and the service takes every request."""
+    target = target_of(wire, 60_000, model="gpt-6.1-sol")
+    made = Session.open(None, "parts", target=target, policy=Policy(), clock=counting_clock())
+    made.sync(
+        [
+            {
+                "role": "user",
+                "content": [{"type": kind, "text": "Find it. " * 800}, {"type": kind, "text": "Now."}],
+            }
+        ]
+    )
+    referee = referee_for(target)
+    while made.compile().epoch.number < 3:
+        compiled = made.compile()
+        assert referee.judge(compiled.body).status == 200
+        assert compiled.body.count(b"prompt_cache_breakpoint") == len(compiled.breakpoints)
+        number = len(made.events)
+        answer(made, call(f"c{number}"))
+        made.returned(f"c{number}", f"result {number} {OUTPUT}")
+    assert made.compile().breakpoints != {}
+    assert referee.judge(made.compile().body).status == 200
+
+
+@pytest.mark.parametrize(
+    "wire, keys",
+    [
+        ("openai-chat", {"prompt_cache_key": "team-7"}),
+        ("openai-responses", {"prompt_cache_key": "team-7"}),
+        ("gemini", {"cachedContent": "cachedContents/7"}),
+    ],
+)
+def test_what_names_a_cache_is_a_key_of_the_first_layer(wire: str, keys: dict[str, str]) -> None:
+    """It stands before all else, so that another one is seen as the break that it is."""
+    made = Session.open(None, "key", target=target_of(wire, keys=keys), clock=counting_clock())
+    made.say("hello")
+    compiled = made.compile()
+    key = next(unit for unit in compiled.units if unit.kind == next(iter(keys)))
+    assert (key.section, key.layer) == ("key", "tools")
+    made.target = target_of(wire, keys={name: value + "x" for name, value in keys.items()})
+    other = made.compile()
+    assert (other.epoch.number, other.epoch.body.why) == (2, "manual")
+
+
 def test_a_request_too_short_for_the_cache_says_so() -> None:
     """With both numbers, and no longer once it is long enough."""
     made = Session.open(None, "s", target=target_of("anthropic"), clock=counting_clock())
@@ -136,7 +183,9 @@ def test_an_automatic_mark_takes_its_room() -> None:
 
 def test_a_layout_taken_back_forgets_its_boundary() -> None:
     """Taken back behind the boundary a layout keeps it; before it, there is none."""
-    every = Session.open(None, "c", target=target_of("anthropic", 60_000), policy=Policy(), clock=counting_clock())
+    every = Session.open(
+        None, "c", target=target_of("anthropic", 60_000), policy=Policy(), clock=counting_clock()
+    )
     every.say("Find it. " * 800)
     while every.compile().epoch.number < 2:
         number = len(every.events)

@@ -64,7 +64,9 @@ def test_calls_until_a_cut_has_paid(model: str, times: Fraction) -> None:
     assert break_even_calls(price) == -(-2 * times // 1)
 
 
-@pytest.mark.parametrize("model", ["claude-opus-5-5", "deepseek-v4-flash", "gpt-6.1-sol", "claude-sonnet-4-6"])
+@pytest.mark.parametrize(
+    "model", ["claude-opus-5-5", "deepseek-v4-flash", "gpt-6.1-sol", "claude-sonnet-4-6"]
+)
 def test_the_rule_turns_at_the_least_size(model: str) -> None:
     """A rewrite is worth it from exactly that size on, in whole tokens, and not one before."""
     least = least_removed(priced(model))

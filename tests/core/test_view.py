@@ -66,7 +66,8 @@ def state(fold: Fold) -> object:
         [told(item) for item in fold.items], fold.instructions, fold.tools, list(fold.sent), list(fold.epochs),
         list(fold.reports), dict(fold.revoked), dict(fold.erased), list(fold.orphans), set(fold.mended),
         fold.rebuild, list(fold.repairs), list(fold.rewrites),
-        fold.offered, fold.effort, fold.budget, fold.spent, fold.told, [item.seq for item in fold.compactions], [told(item) for item in fold.open],
+        fold.offered, fold.effort, fold.budget, fold.spent, fold.told,
+        [item.seq for item in fold.compactions], [told(item) for item in fold.open],
         {seq: [(at, replacement) for at, _, replacement in found] for seq, found in fold.replacements.items()},
     )  # fmt: skip
 

@@ -6,11 +6,11 @@ from pathlib import Path
 import pytest
 
 SESSION_SUFFIXES = (".jsonl", ".json", ".jsonl.gz", ".json.gz", ".jsonl.zst", ".json.zst")
-SAMPLE_EVERY = 8
+SAMPLE_EVERY = 16
 
 
 def recorded_files(folder: str, *, sample: bool) -> list[Path]:
-    """List the files that may hold sessions, sorted; of a sample, every eighth of each folder."""
+    """List the files that may hold sessions, sorted; of a sample, every sixteenth of each folder."""
     if not folder or not Path(folder).is_dir():
         raise pytest.UsageError(f"FOREWORD_DATA must name a folder of recorded sessions (got {folder!r})")
     by_folder: dict[Path, list[Path]] = {}

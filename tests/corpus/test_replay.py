@@ -28,7 +28,7 @@ MODELS = {
 }
 WINDOWS = ((None, None), (64_000, 0), (16_000, 0))
 SMALL = (4_000, 0)
-SESSIONS_OF_A_SAMPLE = 6
+SESSIONS_OF_A_SAMPLE = 3
 
 
 def texts_of(draft: Draft) -> list[str]:

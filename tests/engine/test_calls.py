@@ -14,8 +14,9 @@ from foreword.engine.asking import ask
 from foreword.engine.session import Session
 from foreword.errors import ConnectionFailed, Overloaded
 from foreword.testing.script import Answer, Failure, Stream
-from tests.engine.faulty_server import FaultyServer, hangs
+from tests.engine.faulty_server import FaultyServer, hangs, says
 from tests.engine.test_asking import asked, at, bodies, opened, referee, transport
+from tests.engine.test_transport import BEGUN
 
 PRICES = Prices()
 BUSY = Failure(status=529)
@@ -89,3 +90,25 @@ def test_a_call_that_nobody_answers_is_of_unknown_cost() -> None:
         asked(session, "http://127.0.0.1:9")
     assert ledger(session)[-1].status == "failed"
     assert ledger(session)[-1].cost.unknown == ("usage",)
+
+
+def test_an_answer_of_which_nothing_can_be_kept_is_billed() -> None:
+    """The stream began, told its usage and broke before a block: the tokens count, once, and the call failed."""
+    with FaultyServer([says(200, BEGUN.split(b"\n\n")[0] + b"\n\n")]) as running:
+        session = opened()
+        with pytest.raises(ConnectionFailed):
+            asked(session, running.url)
+    (row,) = ledger(session)
+    assert (row.status, row.input, row.why) == ("failed", 5, "ConnectionFailed")
+    assert bodies(session, Answered) == []
+
+
+def test_asking_again_after_a_failure_counts_both_calls() -> None:
+    """A failed call and the answer to the next request stand in the ledger, in this order."""
+    with referee(*[BUSY] * 4, Answer(text="Now.")) as running:
+        session = opened()
+        with pytest.raises(Overloaded):
+            asked(session, running.base_url)
+        asked(session, running.base_url)
+    assert [row.status for row in ledger(session)] == ["retried"] * 3 + ["failed", "ok"]
+    assert {row.step for row in ledger(session)} == {1}

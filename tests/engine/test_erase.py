@@ -149,3 +149,19 @@ def test_an_erased_pin_is_gone_and_the_rest_stands() -> None:
     assert SECRET.encode() not in compiled.body
     assert b"always say please" in compiled.body
     assert isinstance(made.events[stays].body, Pinned)
+
+
+def test_other_open_sessions_send_nothing_that_was_erased(tmp_path: Path) -> None:
+    """A fork and a second object of the session, both open, learn of an erasure before their next request."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        secret = made.say("my key is SECRET-77")
+        made.say("go on")
+        made.compile()
+        fork = made.fork(made.view.position - 1)
+        second = reopened(store, made)
+        for other in (fork, second):
+            assert b"SECRET-77" in other.compile().body
+        made.erase([secret], "asked to")
+        for other in (made, fork, second):
+            assert b"SECRET-77" not in other.compile().body

@@ -1,6 +1,8 @@
 """Importing into a store from the library."""
 
 import json
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -57,3 +59,16 @@ def test_a_bad_file_adds_nothing(tmp_path: Path) -> None:
         with pytest.raises(ImportFailed):
             import_file(store, path)
         assert store.sessions() == []
+
+
+def test_two_imports_at_once_record_the_session_once(tmp_path: Path) -> None:
+    """Processes that import the same file together add its facts one time."""
+    path = write(tmp_path / "s.json", conversation(60))
+    place = str(tmp_path / "store")
+    code = "import sys; from foreword import Store, import_file; import_file(Store.open(sys.argv[1]), sys.argv[2])"
+    running = [subprocess.Popen([sys.executable, "-c", code, place, str(path)]) for _ in range(3)]
+    assert [process.wait(60) for process in running] == [0, 0, 0]
+    with Store.open(place) as store, Store.open(tmp_path / "other") as other:
+        import_file(other, path)
+        [row], [alone] = store.sessions(), other.sessions()
+        assert row.events == alone.events

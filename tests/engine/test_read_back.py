@@ -216,6 +216,7 @@ def test_the_models_tool_reads_its_own_session_alone(tmp_path: Path) -> None:
         ]
         for ref in refused:
             told = fork.run_read_tool({"ref": ref})
-            assert told.startswith("[reference") and "said" not in told, ref
+            assert told.startswith("[reference"), ref
+            assert "said" not in told, ref
         assert made.run_read_tool({"ref": f"{made.alias}#{later}"}) == "said after the fork"
         assert other.read(f"{made.alias}#{later}").text == "said after the fork"

@@ -10,12 +10,13 @@ from typing import Any, Self
 
 from foreword.core.block import ToolSpec
 from foreword.core.catalog import ModelSpec
+from foreword.engine.clock import Clock, system_clock
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.field_cases import wire_forms
 from tests.field_cases.cases import Case, Unsupported
 from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
-from tests.field_cases.outcome import Outcome
+from tests.field_cases.outcome import Outcome, Warned
 from tests.field_cases.recording import Recorder, called_but_not_given, made_up_tools
 from tests.field_cases.request import Request
 
@@ -33,6 +34,8 @@ SETTINGS = (
     "model_vision",
     "pins",
     "project_rules",
+    "include_time",
+    "stamp_user_messages",
 )
 """Settings that the product has a word for, or that leave it free."""
 MEMBERS = (
@@ -98,18 +101,22 @@ class Bench:
         self.referee = referee_of(
             self.target, strict_alternation=bool(case.settings.get("strict_alternation"))
         )
+        self.clock: Clock = system_clock
+        self.stamp = bool(case.settings.get("stamp_user_messages"))
         self.session = self._opened()
-        self.recorder = Recorder(self.session, self.referee)
+        self.recorder = Recorder(self.session, self.referee, stamp=self.stamp)
         self.outcome = Outcome(session=self.session)
 
     def _opened(self) -> Session:
-        return Session.open(self.room.store(), self.name, target=self.target, policy=self.policy)
+        return Session.open(
+            self.room.store(), self.name, target=self.target, policy=self.policy, clock=lambda: self.clock()
+        )
 
     def reopen(self) -> None:
         """Go on with the session as another process would find it."""
         self.session.flush()
         self.session = self._opened()
-        self.recorder = Recorder(self.session, self.referee)
+        self.recorder = Recorder(self.session, self.referee, stamp=self.stamp)
         self.outcome.session = self.session
 
     def begin(
@@ -142,6 +149,7 @@ class Bench:
         request = Request(self.wire, compiled.body, compiled.counted)
         self.outcome.outputs.append(request)
         self.outcome.referees.append(self.referee)
+        self.outcome.warnings += [Warned(one.code, dict(one.numbers)) for one in compiled.warnings]
         self.outcome.again = self._again
         return request
 

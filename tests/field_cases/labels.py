@@ -41,6 +41,19 @@ FLAWS = {
 RAISED: dict[str, type[Exception]] = {"over_budget": OverBudget}
 
 
+def error_numbers(error: Exception | None) -> dict[str, int]:
+    """Return the numbers that an error carries, under their neutral names."""
+    if not isinstance(error, OverBudget):
+        return {}
+    system = sum(tokens for name, _, tokens in error.required if name == "instructions")
+    return {
+        "system_tokens": system,
+        "window": error.window,
+        "reserve_output": error.reserve_output,
+        "needed": error.needed,
+    }
+
+
 def _found(session: Session, id_: str) -> tuple[Interaction, int] | None:
     for item in session.view.fold.items:
         if isinstance(item, Interaction):
@@ -49,6 +62,13 @@ def _found(session: Session, id_: str) -> tuple[Interaction, int] | None:
                 if call.id == id_:
                     return item, position
     return None
+
+
+def result_handle(session: Session, id_: str) -> str | None:
+    """Return the product's reference to the result of a call; None: it has no result."""
+    found = _found(session, id_)
+    seq = None if found is None else found[0].result_seqs[found[1]]
+    return None if seq is None else f"{session.alias}#{seq}"
 
 
 def call_status(session: Session, id_: str) -> str | None:

@@ -10,6 +10,7 @@ import msgspec
 
 from foreword.core.block import Message, Text, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import Answered, Draft, Said, ToolReturned, Trust
+from foreword.core.stamp import stamped
 from foreword.engine.session import Session
 from foreword.errors import EmptyRequest, OverBudget
 from foreword.importers.decode import bare
@@ -23,9 +24,10 @@ EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 class Recorder:
     """Appends messages in a wire's form to a session, and tells the referee what its server answered."""
 
-    def __init__(self, session: Session, referee: Referee[Any] | None = None) -> None:
+    def __init__(self, session: Session, referee: Referee[Any] | None = None, *, stamp: bool = False) -> None:
         self.session = session
         self.referee = referee
+        self.stamp = stamp
 
     def add(self, messages: Sequence[dict[str, Any]]) -> None:
         """Append messages; an assistant's answers the request that the record before it compiles to."""
@@ -84,7 +86,10 @@ class Recorder:
                 self._append(ToolReturned(result=bare(block, self.session.codec.wire)), "tool", at)
         words = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
         if words:
-            said = Said(message=msgspec.structs.replace(message, blocks=words), person=person)
+            spoken = msgspec.structs.replace(message, blocks=words)
+            if self.stamp and at is not None:
+                spoken = stamped(spoken, microseconds(at))
+            said = Said(message=spoken, person=person)
             self._append(said, "person" if person else "engine", at)
 
     def _instruct(self, message: Message) -> None:

@@ -76,7 +76,7 @@ WRONG = [
     {"check": "contains_in", "part": "tail", "text": "Which port?"},
     {"check": "event", "type": "compaction"},
     {"check": "warning", "code": "torn_record"},
-    {"check": "raises", "error": "over_budget"},
+    {"check": "raises", "code": "over_budget"},
     {"check": "compiled_tokens", "lte": 10},
     {
         "check": "one_of",
@@ -109,7 +109,7 @@ def test_an_unknown_member_is_never_passed_over(tmp_path: Path, capsys: pytest.C
 def test_what_the_product_raises_is_a_failure(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """A request that does not fit is refused: a failure, unless the case asks for just that."""
     tight = {**PLAIN, "settings": {"window": 60, "reserve_output": 10}}
-    refused = {"check": "raises", "error": "over_budget"}
+    refused = {"check": "raises", "code": "over_budget", "has_numbers": ["window", "reserve_output"]}
     code, printed = ran([case(tight, {"check": "valid_wire"}), case(tight, refused)], tmp_path, capsys)
     assert code == 1
     assert "raised OverBudget" in printed[0]

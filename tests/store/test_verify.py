@@ -168,3 +168,15 @@ def test_a_flipped_byte_is_never_taken_for_truth(store: Store) -> None:
         except ForewordError:
             found += 1
     assert found > 10
+
+
+def test_a_session_that_no_listing_shows_is_named(store: Store) -> None:
+    """A first event that is missing hides the session from listings, not from the proof of the store."""
+    change(store, "DELETE FROM event WHERE seq = 0")
+    assert ("session", "s") in [(problem.code, problem.session) for problem in store.verify()]
+
+
+def test_events_without_a_session_are_named(store: Store) -> None:
+    """Events whose session's row is gone are counted."""
+    change(store, "DELETE FROM session")  # a connection of its own doesn't enforce foreign keys
+    assert "session" in [problem.code for problem in store.verify()]

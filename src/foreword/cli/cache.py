@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from foreword.cli import options
 from foreword.cli.output import emit, emit_json, percent, table, usd_text
+
+if TYPE_CHECKING:
+    from foreword.evals.calls import Call
 
 EPILOG = """\b
 Examples:
@@ -20,50 +25,89 @@ figures fit and nothing recorded speaks against it.
 """
 
 
-@click.group("cache")
-def command() -> None:
+@click.group("cache", epilog=EPILOG)
+@click.pass_context
+def command(ctx: click.Context) -> None:
     """See what a session's prompt cache did."""
+    ctx.default_map = dict.fromkeys(("explain",), ctx.default_map)  # settings hold for the commands inside
 
 
 @command.command("explain", epilog=EPILOG)
 @click.argument("source", metavar="FILE|SESSION")
-@click.option("--prices", metavar="FILE", type=click.Path(exists=True, dir_okay=False),
-              help="Price list that goes before the catalog's.")
+@click.option(
+    "--bodies",
+    metavar="DIR",
+    type=click.Path(exists=True, file_okay=False, path_type=Path),
+    help="Folder of the request bodies, as 00007.request.json for step 7; needs --provider.",
+)
+@click.option("--provider", metavar="P", type=click.Choice(options.WIRES), help="Wire of the bodies.")
 @options.format
 @options.session
 @options.store
 @options.as_json
 def explain(
-    source: str, prices: str | None, format_: str | None, chosen: str | None, store: str | None, as_json: bool
+    source: str,
+    bodies: Path | None,
+    provider: str | None,
+    format_: str | None,
+    chosen: str | None,
+    store: str | None,
+    as_json: bool,
 ) -> None:  # fmt: skip
     """Explain every break of the cache in FILE, or in SESSION of the store: cause, evidence, cost, mend."""
-    from foreword.cli.recorded import read_recorded
-    from foreword.cli.source import pick
     from foreword.core.prices import Prices
     from foreword.evals.cache_explain import breaks_of, explained
-    from foreword.evals.calls import calls_of
 
-    sessions, signs = read_recorded(source, format_=format_, place=store)
-    if chosen is not None:
-        sessions = [pick(sessions, chosen, source)]
-    listed = Prices()
-    if prices is not None:
-        with click.open_file(prices, encoding="utf-8") as file:
-            listed = Prices.read(file.read(), prices)
-    calls = {session.session: calls_of(session, signs) for session in sessions}
-    breaks = [one for name, made in calls.items() for one in breaks_of(made, name, listed)]
+    if (bodies is None) != (provider is None):
+        raise click.UsageError("--bodies and --provider go together: each wire writes its bodies its own way")
+    calls = _recorded(source, format_, store, chosen)
+    if bodies is not None and len(calls) != 1:
+        raise click.UsageError(
+            f"--bodies belong to one session; choose it with --session: {', '.join(calls)}"
+        )
+    prices = Prices()
+    breaks = [one for name, made in calls.items() for one in breaks_of(made, name, prices)]
+    if bodies is not None and provider is not None:
+        from foreword.evals.cache_bodies import beside_bodies
+
+        breaks = [beside_bodies(one, bodies, provider) for one in breaks]
     document = explained(breaks, sum(map(len, calls.values())))
     if as_json:
         emit_json(document)
     else:
-        _print(document, several=len(sessions) > 1)
+        _print(document, several=len(calls) > 1)
+
+
+def _recorded(name: str, format_: str | None, place: str | None, chosen: str | None) -> dict[str, list[Call]]:
+    """Return the calls of each session; the log of a session in the store is its own witness.
+
+    Raises: ImportFailed; UnknownSession; StoreUnavailable; click.UsageError.
+    """
+    from foreword.cli.source import STDIN, is_file, open_for_session, pick
+    from foreword.evals.cache_signs import signs_of
+    from foreword.evals.calls import calls_of
+    from foreword.importers.read import read
+
+    if not is_file(name):
+        store, session = open_for_session(name, place)
+        with store:
+            return {session: calls_of(store.load(session))}
+    data = sys.stdin.buffer.read() if name == STDIN else None
+    sessions = read(name, format=format_, data=data)
+    signs = signs_of(name, sessions[0].format, data)
+    main = sessions[0].session
+    if chosen is not None:
+        sessions = [pick(sessions, chosen, name)]
+    return {one.session: calls_of(one.drafts, signs, side=one.session != main) for one in sessions}
 
 
 def _print(document: dict[str, Any], *, several: bool) -> None:
     for row in document["breaks"]:
         whose = f"{row['session']} " if several else ""
         emit(f"{whose}step {row['step']} ({row['where']}): {row['cause']} ({row['certainty']})")
-        emit(f"  read {row['read']:,} of {row['expected_read']:,} tokens; {usd_text(row['cost_usd'])} more than a hit")
+        emit(
+            f"  read {row['read']:,} of {row['expected_read']:,} tokens; {usd_text(row['cost_usd'])} more than a hit"
+        )
         emit(f"  because  {row['evidence']}")
         emit(f"  mend     {row['fix']}")
     if document["breaks"]:

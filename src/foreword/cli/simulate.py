@@ -31,7 +31,9 @@ def _pairs(value: str, known: tuple[str, ...]) -> dict[str, str]:
     for part in value.split(","):
         name, sign, given = part.strip().partition("=")
         if name not in known or not sign or name in pairs:
-            raise click.BadParameter(f"{part[:40]!r}: expected each of {', '.join(known)} once, as NAME=VALUE")
+            raise click.BadParameter(
+                f"{part[:40]!r}: expected each of {', '.join(known)} once, as NAME=VALUE"
+            )
         pairs[name] = given.strip()
     return pairs
 
@@ -65,27 +67,46 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
 
 
 @click.command("simulate", epilog=EPILOG)
-@click.option("--synthetic", "sizes", metavar="system=N,step=N,steps=N[,keep=N,summary=N]", required=True,
-              callback=_sizes, help="Sizes in tokens of an agent's session.")
-@click.option("--policies", metavar="A,B", callback=_names,
-              help="Which policies: full-no-cache, full, compact-every-step; the default is all.")
-@click.option("--models", metavar="M,N", callback=_names, help="Models of the catalog: their prices and caches.")
-@click.option("--prices", metavar="miss=USD,hit=USD", callback=_prices,
-              help="Prices per million tokens without and with a cache hit, for a cache without limits.")
+@click.option(
+    "--synthetic",
+    "sizes",
+    metavar="system=N,step=N,steps=N[,keep=N,summary=N]",
+    required=True,
+    callback=_sizes,
+    help="Sizes in tokens of an agent's session.",
+)
+@click.option(
+    "--policies",
+    metavar="A,B",
+    callback=_names,
+    help="Which policies: full-no-cache, full, compact-every-step; the default is all.",
+)
+@click.option(
+    "--models",
+    metavar="M,N",
+    callback=_names,
+    help="Models of the catalog: their caches and prices; the default is a cache without limits.",
+)
+@click.option(
+    "--prices",
+    metavar="miss=USD,hit=USD",
+    callback=_prices,
+    help="Prices per million tokens without and with a cache hit; without them, the models'.",
+)
 @options.as_json
 def command(
     sizes: dict[str, int], policies: list[str], models: list[str], prices: tuple[str, str] | None, as_json: bool
 ) -> None:  # fmt: skip
     """Simulate what policies send, read from the cache and cost."""
     from foreword.core.catalog import Catalog
-    from foreword.evals.simulate import POLICIES, Synthetic, priced, row
+    from foreword.evals.simulate import POLICIES, Synthetic, nameless, priced, row
 
     for name in policies:
         if name not in POLICIES:
             raise click.BadParameter(f"{name!r}; there are {', '.join(POLICIES)}", param_hint="--policies")
-    if (prices is None) == (not models):
-        raise click.UsageError("give either --models or --prices: a cost needs one of them")
-    specs = [priced(*prices)] if prices else [Catalog.load().model(name) for name in models]
+    specs = [Catalog.load().model(name) for name in models] or [nameless()]
+    if prices is not None:
+        specs = [priced(spec, *prices) for spec in specs]
     session = Synthetic(**sizes)
     rows = [row(session, policy, spec) for spec in specs for policy in policies or POLICIES]
     if as_json:

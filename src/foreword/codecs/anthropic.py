@@ -22,6 +22,7 @@ from foreword.codecs.anthropic_decode import (
     encode_response,
     usage_from,
 )
+from foreword.codecs.decoded import Mark
 from foreword.codecs.late import (
     ANTHROPIC_BETAS,
     INLINE_TOOLS,
@@ -76,7 +77,6 @@ class AnthropicCodec(NothingLate):
     effort = ("output_config", "effort")
     task_budget = ("output_config", "task_budget")
 
-    decode_marks = staticmethod(decode_marks)
     decode_request = staticmethod(decode_request)
     decode_messages = staticmethod(decode_messages)
     decode_tools = staticmethod(decode_tools)
@@ -128,7 +128,8 @@ class AnthropicCodec(NothingLate):
         """Encode a message, a piece a block; [] when nothing of it can be sent.
 
         Left out: empty text, reasoning without the provider's signature or with `thinking` False, and reasoning
-        that led to nothing which is sent. `source` is the index of the block. A block that can't stand in a message of this role is told as text.
+        that led to nothing which is sent. `source` is the index of the block. A block that can't stand in a
+        message of this role is told as text.
         """
         role = "system" if message.role == "developer" else message.role
         own = message.wire == WIRE
@@ -175,6 +176,11 @@ class AnthropicCodec(NothingLate):
         value: dict[str, Any] = {"output_config": {"effort": effort}, "content": []}
         piece = late_piece(value, "system", EFFORT, betas=(LATE_EFFORT,))
         return [replace(piece, data=piece.data[1:-2])]
+
+    def decode_marks(
+        self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None
+    ) -> tuple[Mark, ...]:
+        return decode_marks(messages, system, tools)
 
     def compaction(self, block: Opaque) -> Compaction | None:
         found = compaction_members(block, WIRE)
@@ -249,7 +255,12 @@ def _piece(role: str, block: Block, form: Form, index: int) -> Piece:
 
 
 def _block_betas(block: Block) -> tuple[str, ...]:
-    found = compaction_members(block, WIRE) if isinstance(block, Opaque) else None
+    if not isinstance(block, Opaque) or block.wire != WIRE:
+        return ()
+    if block.form in ("tool_addition", "tool_removal"):
+        inline = '"tool_definition"' in block.raw
+        return (TOOL_CHANGES, INLINE_TOOLS) if inline else (TOOL_CHANGES,)
+    found = compaction_members(block, WIRE)
     if found is None:
         return ()
     return (SIGNED_COMPACTION if found.get("signature") else PLAIN_COMPACTION,)

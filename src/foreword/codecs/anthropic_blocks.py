@@ -9,10 +9,10 @@ import msgspec
 from foreword.codecs.parts import (
     call_id,
     image_cost,
-    inline_image,
     json_object,
     members,
     opaque_reading,
+    shown_image,
     stand_in,
     tool_name,
     utf8,
@@ -82,6 +82,10 @@ def _told(text: str, lost: str) -> Form:
     return Form(value={"type": "text", "text": text}, text=text, lost=(lost,))
 
 
+NO_OUTPUT = "(no output)"
+"""What the model reads of a tool that said nothing: it should not take silence for a result that is missing."""
+
+
 def _thinking(block: Thinking, *, own: bool) -> Form:
     extra = members(block.extra, WIRE, own=own)
     if block.data is not None:
@@ -91,7 +95,7 @@ def _thinking(block: Thinking, *, own: bool) -> Form:
 
 
 def _image(block: Image, *, own: bool) -> Form:
-    image = inline_image(block)
+    image = shown_image(block)
     if image.data is not None and image.media_type in IMAGE_TYPES:
         source = {"type": "base64", "media_type": image.media_type, "data": image.data}
     elif image.data is None and image.url is not None:
@@ -131,8 +135,10 @@ def _result(block: ToolResult, *, own: bool) -> Form:
     ]
     value: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id(block.call_id, ID_LIMIT)}
     match forms:
+        case [] if not own:
+            value["content"] = NO_OUTPUT
         case []:
-            pass  # the member is optional; no text is invented for a tool that said nothing
+            pass  # as it came from this wire
         case [(Text(), Form(value={"type": "text", "text": text, **rest}))] if not rest:
             value["content"] = text
         case _:
@@ -141,7 +147,7 @@ def _result(block: ToolResult, *, own: bool) -> Form:
         value["is_error"] = True
     return Form(
         value={**value, **members(block.extra, WIRE, own=own)},
-        text="\n".join(form.text for _, form in forms if form.text),
+        text="\n".join(form.text for _, form in forms if form.text) or ("" if own else NO_OUTPUT),
         media_tokens=sum(form.media_tokens for _, form in forms),
         lost=tuple(word for _, form in forms for word in form.lost),
     )

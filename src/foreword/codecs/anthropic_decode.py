@@ -80,13 +80,14 @@ def decode_marks(messages: Sequence[Any], system: Any, tools: Sequence[Any] | No
     marks: list[Mark] = []
     for index, tool in enumerate((at / "tools").items(tools or ())):
         marks += [Mark(section="tool", index=index, ttl=ttl) for ttl in _ttls(tool, at / "tools" / index)]
-    blocks = [] if system is None or isinstance(system, str) else (at / "system").items(system)
+    blocks: Sequence[Any] = () if system is None or isinstance(system, str) else (at / "system").items(system)
     for index, block in enumerate(blocks):
         marks += [Mark(section="system", index=index, ttl=ttl) for ttl in _ttls(block, at / "system" / index)]
     for index, message in enumerate((at / "messages").items(messages)):
         here = at / "messages" / index
-        content = here.mapping(message).get("content")
-        for number, block in enumerate(content if isinstance(content, list | tuple) else ()):
+        content: Any = here.mapping(message).get("content")
+        listed: Sequence[Any] = () if content is None or isinstance(content, str) else here.items(content)
+        for number, block in enumerate(listed):
             ttls = _ttls(block, here / "content" / number)
             marks += [Mark(section="message", index=index, block=number, ttl=ttl) for ttl in ttls]
     return tuple(marks)

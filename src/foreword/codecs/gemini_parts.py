@@ -10,10 +10,10 @@ import msgspec
 from foreword.codecs.parts import (
     call_id,
     image_cost,
-    inline_image,
     json_object,
     members,
     opaque_reading,
+    shown_image,
     stand_in,
     tool_name,
     utf8,
@@ -157,7 +157,7 @@ _INSIDE = {"assistant": False, "user": False, "own": False, "signed": False}
 
 def image_form(block: Image, *, own: bool) -> Form:
     """Put a picture into a part: its bytes, or where they are."""
-    image = inline_image(block)
+    image = shown_image(block)
     kind = {"mimeType": image.media_type} if image.media_type else {}
     if image.data is not None:
         value = {"inlineData": {"mimeType": image.media_type or "image/png", "data": image.data}}

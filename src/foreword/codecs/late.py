@@ -51,7 +51,9 @@ class NothingLate:
     def late_effort(self, effort: str) -> list[Piece]:
         return []
 
-    def decode_marks(self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None) -> tuple[Mark, ...]:
+    def decode_marks(
+        self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None
+    ) -> tuple[Mark, ...]:
         return ()
 
     def compaction(self, block: Opaque) -> Compaction | None:

@@ -10,10 +10,10 @@ import msgspec
 from foreword.codecs.parts import (
     call_id,
     image_cost,
-    inline_image,
     json_object,
     members,
     opaque_reading,
+    shown_image,
     stand_in,
     tool_name,
 )
@@ -48,7 +48,7 @@ def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
         case Text(text=text):
             return Form(value=_text(text) | members(block.extra, wire, own=own), text=text)
         case Image() if role == "user":
-            image = inline_image(block)
+            image = shown_image(block)
             if image.data is not None:
                 url = f"data:{image.media_type or 'image/png'};base64,{image.data}"
             elif image.url is not None:

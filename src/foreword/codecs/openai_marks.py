@@ -27,9 +27,10 @@ def takes_mark(value: Mapping[str, Any]) -> bool:
     content: Any = value["content"]
     if not isinstance(content, list) or not content:
         return False
-    parts = [cast("Mapping[str, Any]", part) for part in cast("list[Any]", content) if isinstance(part, Mapping)]
-    last = parts[-1] if parts and parts[-1] is content[-1] else {}
-    return last.get("type") in PARTS and all(MEMBER not in part for part in parts)
+    parts = cast("list[Any]", content)
+    if not all(isinstance(part, Mapping) and MEMBER not in part for part in parts):
+        return False
+    return cast("Mapping[str, Any]", parts[-1]).get("type") in PARTS
 
 
 def part_marked(data: bytes, ttl: str | None) -> bytes:

@@ -13,6 +13,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from foreword.codecs.late import NothingLate, compaction_members, late_piece
+from foreword.codecs.openai_marks import part_marked, takes_mark
 from foreword.codecs.openai_responses_blocks import (
     OUTPUT,
     PARTS,
@@ -32,7 +33,6 @@ from foreword.codecs.openai_responses_decode import (
     encode_response,
     usage_from,
 )
-from foreword.codecs.openai_marks import part_marked, takes_mark
 from foreword.codecs.parts import json_object, members, tool_name
 from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact

@@ -10,10 +10,10 @@ import msgspec
 from foreword.codecs.parts import (
     call_id,
     image_cost,
-    inline_image,
     json_object,
     members,
     opaque_reading,
+    shown_image,
     stand_in,
     tool_name,
 )
@@ -231,7 +231,7 @@ def _text(text: str) -> dict[str, Any]:
 
 
 def _image(block: Image, *, own: bool) -> Form:
-    image = inline_image(block)
+    image = shown_image(block)
     if image.data is not None:
         url = f"data:{image.media_type or 'image/png'};base64,{image.data}"
     elif image.url is not None:

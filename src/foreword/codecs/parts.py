@@ -21,6 +21,8 @@ DOCUMENT_PAGE = 100_000
 """A document of base64 data is counted as `DOCUMENT_TOKENS` for each started `DOCUMENT_PAGE` characters."""
 
 _MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
+_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+"""How a PNG, JPEG, GIF or WebP file begins."""
 _NOT_READ = {
     "data", "file_data", "signature", "thoughtSignature", "encrypted_content", "encrypted_index",
     "encrypted_stdout", "type", "id", "call_id",
@@ -101,6 +103,24 @@ def inline_image(image: Image) -> Image:
     return Image(media_type=media_type, data=data, extra=image.extra)
 
 
+def shown_image(image: Image) -> Image:
+    """Return the picture as it may be sent, like `inline_image`.
+
+    Data that is no picture is left out: a provider answers it with an error for ever, so `stand_in` tells of it.
+    """
+    inline = inline_image(image)
+    if inline.data is None or _is_picture(inline.data):
+        return inline
+    return Image(media_type=inline.media_type, extra=inline.extra)
+
+
+def _is_picture(data: str) -> bool:
+    try:
+        return base64.b64decode(data, validate=True).startswith(_SIGNATURES)
+    except ValueError:
+        return False
+
+
 def image_cost(image: Image, family: ImageFamily) -> int:
     """Count a picture in tokens: by its size where its bytes are here and say it, else `IMAGE_TOKENS`."""
     try:
@@ -139,4 +159,5 @@ def stand_in(block: Opaque | Image) -> str:
         case Opaque(wire=wire, form=kind):
             return f"[{kind} of {wire}, not shown: this model's interface has no such block]"
         case Image(media_type=media_type, url=url):
-            return f"[image {url or media_type or 'of unknown type'}, not shown]"
+            reason = "" if url else ": its data is no picture"
+            return f"[image {url or media_type or 'of unknown type'}, not shown{reason}]"

@@ -109,7 +109,9 @@ def _markable(compiled: Compiled, index: int) -> int | None:
 def _common(compiled: Compiled) -> int:
     """Return how many units an epoch's first request shares with the request before it; 0: there was none."""
     sent = [one for one in compiled.view.fold.sent if one.seq < compiled.epoch.seq]
-    begun = max((epoch.seq for epoch in compiled.view.fold.epochs if sent and epoch.seq < sent[-1].seq), default=0)
+    begun = max(
+        (epoch.seq for epoch in compiled.view.fold.epochs if sent and epoch.seq < sent[-1].seq), default=0
+    )
     before = (digest for one in sent if one.seq > begun for digest in one.body.added)
     common = 0
     for unit, digest in zip(compiled.tail, before, strict=False):
@@ -128,13 +130,7 @@ def _boundary(compiled: Compiled) -> int:
 def _unit_of(compiled: Compiled, marking: Marking) -> int | None:
     """Find the unit that a caller's mark stands on; None: it is not in this request, or takes none."""
     if marking.section == "message":
-        found: list[int] = []
-        for index in range(compiled.size - 1, compiled.head - 1, -1):
-            if marking.event in compiled.unit(index).events:
-                found.append(index)
-            elif found:
-                break
-        index = found[min(marking.behind, len(found) - 1)] if found else None
+        index = _said_in(compiled, marking.event, marking.behind)
     else:
         places = [i for i in range(compiled.head) if compiled.unit(i).section == marking.section]
         names = [tool.name for tool in compiled.epoch.tools[1]]
@@ -144,6 +140,19 @@ def _unit_of(compiled: Compiled, marking: Marking) -> int | None:
             place = marking.place
         index = places[place] if 0 <= place < len(places) else None
     return index if index is not None and _takes(compiled.unit(index)) else None
+
+
+def _said_in(compiled: Compiled, event: int, behind: int) -> int | None:
+    """Return the unit of an event that has ``behind`` others of it behind it, or its first; None: it has none."""
+    tail = range(compiled.size - 1, compiled.frozen - 1, -1)
+    end = next(
+        (i for i in tail if event in compiled.unit(i).events), compiled.layout.ends.get(event, compiled.size)
+    )
+    if not compiled.head <= end < compiled.size:
+        return None
+    while behind and end > compiled.head and event in compiled.unit(end - 1).events:
+        end, behind = end - 1, behind - 1
+    return end
 
 
 def _least(compiled: Compiled, minimum: int) -> int:

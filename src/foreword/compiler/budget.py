@@ -12,6 +12,8 @@ from foreword.core.view import View
 
 _MARGIN = 1.03
 _SLACK = 64
+_CLOSE_MARGIN = 1.005
+_CLOSE_SLACK = 16
 
 
 class Budget(Struct, frozen=True, kw_only=True):
@@ -45,6 +47,13 @@ class Budget(Struct, frozen=True, kw_only=True):
         if grown and self.anchor_actual and counted >= self.anchor_counted:
             plain = self.anchor_actual + (counted - self.anchor_counted) * self.factor * 1.1 + _SLACK
         return math.ceil(plain) + self.unseen
+
+    def least(self, counted: int, *, grown: bool) -> int:
+        """Predict without a margin, for the last decision: whether to refuse what must be sent."""
+        if not self.calibrated:
+            return self.predict(counted, grown=grown)
+        close = math.ceil(counted * self.factor * _CLOSE_MARGIN) + _CLOSE_SLACK + self.unseen
+        return min(close, self.predict(counted, grown=grown))
 
     def counted(self, tokens: int) -> int:
         """Return how many counted tokens surely fit into ``tokens`` of the model (unseen not subtracted)."""

@@ -15,8 +15,9 @@ from foreword.compiler.layout import Layout
 from foreword.compiler.policy import Policy
 from foreword.compiler.render import open_with_user, render_head, render_items, to_units
 from foreword.compiler.warned import Warned
+from foreword.core.canonical import digest
 from foreword.core.event import RequestSent
-from foreword.core.request import Unit
+from foreword.core.request import Unit, unit_digest_input
 from foreword.core.target import Target
 from foreword.core.view import Epoch, Sent, View
 from foreword.errors import CompileError, EmptyRequest
@@ -28,7 +29,8 @@ class Compiled:
     """A request and where each of its bytes comes from.
 
     ``units`` are in render order. ``counted``: their tokens by the counter; ``predicted``: by the model, the
-    unseen prefix included. ``grown``: it only adds to the request sent before. ``body``: the exact bytes.
+    unseen prefix included; ``least``: the same without a margin. ``grown``: it only adds to the request sent
+    before. ``body``: the exact bytes.
     """
 
     def __init__(self, view: View, policy: Policy, target: Target, layout: Layout, tail: list[Unit]) -> None:
@@ -46,6 +48,7 @@ class Compiled:
         self.counted = layout.tokens + sum(unit.tokens for unit in tail)
         self.grown = self.frozen > 0
         self.predicted = self.budget.predict(self.counted, grown=self.grown)
+        self.least = self.budget.least(self.counted, grown=self.grown)
 
     @property
     def epoch(self) -> Epoch:
@@ -79,7 +82,7 @@ class Compiled:
     def _planned(self) -> Breakpoints:
         return place_breakpoints(self)
 
-    @property
+    @cached_property
     def breakpoints(self) -> dict[int, str | None]:
         """Cache marks: unit index to TTL (None: the wire's short default)."""
         return self._planned.marks
@@ -180,8 +183,9 @@ def _freeze(
     sent_units: SentUnits | None,
 ) -> None:
     """Take a request that was handed out into the layout, as it was encoded then."""
-    if sent_units is not None and sent.seq in sent_units:
-        units = list(sent_units[sent.seq])
+    kept = sent_units.get(sent.seq) if sent_units is not None else None
+    if kept is not None and _same(kept, sent.body.added) and _sound(kept):
+        units = list(kept)
     elif previous is not None and previous.layout is layout and _same(previous.tail, sent.body.added):
         units = previous.tail
     else:
@@ -191,6 +195,11 @@ def _freeze(
     layout.add(units, target.codec)
     layout.items = sent.items
     layout.sent = sent.seq
+
+
+def _sound(units: Sequence[Unit]) -> bool:
+    """Whether kept units still are the bytes that their digests name: what lies on disk may be damaged."""
+    return all(digest(unit_digest_input(unit)) == unit.digest for unit in units)
 
 
 def _same(units: Sequence[Unit], digests: Sequence[bytes]) -> bool:

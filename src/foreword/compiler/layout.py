@@ -19,9 +19,10 @@ class Layout:
     ``head``: how many units stand before the messages. ``items``: how many items of the view are shown.
     ``sent``: seq of the last request frozen into it, -1: none. ``stale``: seq of a sent request that this code
     would encode differently, -1: none. ``boundary``: last unit that a rewrite left behind, -1: none.
+    ``ends``: event to the last unit that comes from it.
     """
 
-    __slots__ = ("boundary", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")
+    __slots__ = ("boundary", "ends", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")
 
     def __init__(self, epoch: Epoch) -> None:
         self.epoch = epoch
@@ -33,6 +34,7 @@ class Layout:
         self.stale = -1
         self.head = 0
         self.boundary = -1
+        self.ends: dict[int, int] = {}
 
     @property
     def last(self) -> Unit | None:
@@ -45,6 +47,7 @@ class Layout:
             self.parts.append(codec.between(before, unit) + unit.data)
             self.tokens += unit.tokens
             self.head += unit.section != "message"
+            self.ends.update(dict.fromkeys(unit.events, len(self.parts) - 1))
             if unit.by in REWRITTEN:
                 self.boundary = len(self.parts) - 1
             before = unit
@@ -57,5 +60,6 @@ class Layout:
         layout.parts = self.parts[:count]
         layout.tokens, layout.items, layout.sent, layout.stale = tokens, items, sent, stale
         layout.head = min(self.head, count)
+        layout.ends = {seq: end for seq, end in self.ends.items() if end < count}
         layout.boundary = self.boundary if self.boundary < count else -1
         return layout

@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
+from functools import lru_cache
 from typing import Any
 
+from foreword.compiler.blocks import block_of
 from foreword.compiler.compile import Compiled
-from foreword.compiler.render import block_of
 from foreword.core.block import Thinking, plain_text
 from foreword.core.event import Answered, EpochStarted, Rewritten
 from foreword.core.reference import recall
 from foreword.core.request import CATEGORIES
+from foreword.core.tokens import Counter
 from foreword.core.view import Change, Interaction, Notice, Turn, View
 
 _HOW = {
@@ -62,6 +64,7 @@ def manifest(
     by_category["unseen"] = compiled.budget.unseen
     total = sum(by_category.values())
     budget = compiled.budget
+    squeezed = min(budget.reserve_tool_result, max(0, compiled.least - budget.available))
     return {
         "step": step,
         "session": session,
@@ -73,17 +76,17 @@ def manifest(
         "units": [{"layer": unit.layer, "digest": unit.digest.hex()} for unit in units],
         "tokens": {
             "total": total,
-            "exact": all(unit.exact for unit in units) and budget.unseen == 0,
+            "exact": _exact(compiled),
             "by_category": by_category,
-            "predicted": compiled.predicted,
+            "predicted": compiled.least,
         },
         "budget": {
             "window": budget.window,
             "working_limit": budget.working_limit,
             "reserve_output": budget.reserve_output,
-            "reserve_tool_result": budget.reserve_tool_result,
+            "reserve_tool_result": budget.reserve_tool_result - squeezed,
             "reserve_compaction": budget.reserve_compaction,
-            "available": budget.available,
+            "available": budget.available + squeezed,
         },
         "segments": _segments(compiled, kept),
         "omitted": _omitted(compiled, view),
@@ -97,6 +100,12 @@ def manifest(
         ],
         "violations": list(violations),
     }
+
+
+def _exact(compiled: Compiled) -> bool:
+    """Whether the counts are the model's own: counted exactly, with the vocabulary that the model has."""
+    own = compiled.target.spec.token_factor_start == 1.0
+    return own and compiled.budget.unseen == 0 and all(unit.exact for unit in compiled.units)
 
 
 def _kept(units: Sequence[Any], previous: Sketch | None) -> int:
@@ -190,31 +199,32 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
                 add(seq, share, "summary", found[0].why)
             continue
         if isinstance(item, Interaction):
-            if any(isinstance(block, Thinking) for block in item.message.blocks) and not _thinking_sent(
-                view, item
-            ):
-                add(
-                    item.seq, 0, "dropped", "reasoning that was not returned to us is never sent as reasoning"
-                )
+            thoughts = [block.text for block in item.message.blocks if isinstance(block, Thinking)]
+            if thoughts and not _thinking_sent(view, item):
+                why = "reasoning that was not returned to us is never sent as reasoning"
+                tokens = sum(_tokens(compiled.target.counter, text) for text in thoughts)
+                add(item.seq, tokens, "dropped", why, readable=not compiled.target.reader.startswith("path:"))
             for seq in item.result_seqs:
                 replaced = view.replacement(seq, view.position) if seq is not None else None
                 if seq is not None and replaced is not None and (base or not replaced[0].epoch):
                     rewritten, replacement = replaced
                     add(seq, replacement.tokens_removed, _HOW[rewritten.how], rewritten.why)
     for unit in compiled.units:
-        if unit.lost and unit.events:
-            add(
-                unit.events[0],
-                0,
-                "dropped",
-                f"{compiled.target.codec.wire} can't say: {', '.join(unit.lost)}",
-            )
+        lost = ", ".join(word for word in unit.lost if word != "reasoning")
+        if lost and unit.events:
+            add(unit.events[0], 0, "dropped", f"{compiled.target.codec.wire} can't say: {lost}")
     for seq in fold.orphans:
         if fold.events[seq].body is not None:
             add(seq, 0, "dropped", "a result without a call")
     for seq, reason in sorted(fold.erased.items()):
         add(seq, 0, "erased", reason, readable=False)
     return omitted
+
+
+@lru_cache(maxsize=16_384)
+def _tokens(counter: Counter, text: str) -> int:
+    """Count a text that is left out of every request: the same ones come again at each step."""
+    return counter.count(text)
 
 
 def _thinking_sent(view: View, item: Interaction) -> bool:
@@ -241,7 +251,7 @@ def _rewrites(compiled: Compiled, previous: Sketch | None, view: View, kept: int
                     "price_delta_usd": body.price_delta_usd,
                 }
             )
-        elif isinstance(body, EpochStarted):
+        elif isinstance(body, EpochStarted) and body.why != "start":
             rewrites.append(
                 {
                     "event": event.seq,

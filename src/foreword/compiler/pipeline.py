@@ -6,9 +6,10 @@ them and asks again; rounds are bounded by ``MAX_ROUNDS``, and each rewrite lowe
 
 from __future__ import annotations
 
+from foreword.compiler.blocks import compaction_in, opening_block
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.compile import Compiled, SentUnits, compile
-from foreword.compiler.late import can_say, compaction_in, late_change, opening_block
+from foreword.compiler.late import can_say, late_change
 from foreword.compiler.passes.cheapen import cheapen, why_of
 from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
@@ -59,11 +60,14 @@ def propose(
     compiled = compile(view, policy, target, previous, sent_units)
     if compiled.stale >= 0:
         return Step([epoch_draft(view, target, policy, "upgrade", compiled.counted)], None)
-    if compiled.unit(compiled.size - 1).role == "assistant":
+    if compiled.unit(compiled.size - 1).role == "assistant" and not target.spec.prefill:
         return Step([end_with_user(view)], None)
     change = late_change(view, target, fold.epochs[-1])
     if change is not None:
-        return Step([Draft(body=change, actor="engine", origin="engine", trust="engine")], None)
+        causes = (fold.tools[0],) if change.added or change.removed else ()
+        return Step(
+            [Draft(body=change, actor="engine", origin="engine", trust="engine", causes=causes)], None
+        )
     if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
         cheaper = cheapen(compiled)
         if cheaper:
@@ -71,18 +75,19 @@ def propose(
                 [*cheaper, epoch_draft(view, target, policy, why_of(cheaper), compiled.counted)], None
             )
         return Step([], compiled)
-    over = compiled.predicted > budget.limit
+    over = compiled.least > budget.limit
     last_sent = fold.sent[-1].seq if fold.sent else -1
     attempt = sum(1 for seq, rewritten in fold.rewrites if seq > last_sent and rewritten.why == "hard")
     if over:
         check_required(compiled)
-    if attempt <= len(levels(0, 0)):
-        rewrites = reduce(compiled, attempt, "hard")
-        if rewrites:
-            rewrites = priced(compiled, rewrites)
-            return Step([*rewrites, epoch_draft(view, target, policy, "hard", compiled.counted)], None)
+    reduction = reduce(compiled, attempt, "hard")
+    if over and budget.least(reduction.left, grown=False) > budget.limit:
+        raise over_budget(compiled, required(compiled), reduction.left)
+    if attempt <= len(levels(0, 0)) and reduction.drafts:
+        rewrites = priced(compiled, reduction.drafts)
+        return Step([*rewrites, epoch_draft(view, target, policy, "hard", compiled.counted)], None)
     if over:
-        raise over_budget(compiled, required(compiled))
+        raise over_budget(compiled, required(compiled), compiled.counted)
     return Step([], compiled)
 
 
@@ -168,14 +173,21 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
 def check_required(compiled: Compiled) -> None:
     """Raise OverBudget before anything is rewritten in vain."""
     parts = required(compiled)
-    if compiled.budget.predict(sum(tokens for _, _, tokens in parts), grown=False) > compiled.budget.limit:
-        raise over_budget(compiled, parts)
+    counted = sum(tokens for _, _, tokens in parts)
+    if compiled.budget.least(counted, grown=False) > compiled.budget.limit:
+        raise over_budget(compiled, parts, counted)
 
 
-def over_budget(compiled: Compiled, parts: list[tuple[str, tuple[int, ...], int]]) -> OverBudget:
-    """Make the error that lists each required item and the smallest window that would do."""
+def over_budget(
+    compiled: Compiled, parts: list[tuple[str, tuple[int, ...], int]], counted: int
+) -> OverBudget:
+    """Make the error that lists each required item and the smallest window that would do.
+
+    ``counted``: the smallest size that was reached, which is at least that of the required items.
+    """
     budget: Budget = compiled.budget
-    needed = budget.predict(sum(tokens for _, _, tokens in parts), grown=False)
+    least = max(counted, sum(tokens for _, _, tokens in parts))
+    needed = budget.least(least, grown=False)
     return OverBudget(
         tuple(parts),
         needed=needed,

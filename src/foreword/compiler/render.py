@@ -10,9 +10,10 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
+from foreword.compiler.blocks import block_of, kept_before, sendable
 from foreword.compiler.placing import Placed, engine_text, settle
 from foreword.core.block import Block, Message, Opaque, Role, Text, Thinking, ToolResult, ToolSpec
-from foreword.core.canonical import compact, digest
+from foreword.core.canonical import digest
 from foreword.core.event import OWN_ORIGINS, Answered, Noticed, Repaired, RequestSent
 from foreword.core.frame import frame
 from foreword.core.request import Category, Piece, Unit, unit_digest_input
@@ -140,12 +141,6 @@ def render_items(
             yield from _end_turn(target)
 
 
-def block_of(view: View, epoch: Epoch) -> Interaction | None:
-    """Return the response whose compaction block opens the base; None: the base is made from the record."""
-    item = view.fold.item(epoch.body.block) if epoch.body.block is not None else None
-    return item if isinstance(item, Interaction) else None
-
-
 def _repeat_kept(
     view: View, target: Target, block: Interaction | None, *, before: int, epoch: Epoch
 ) -> Iterator[Placed]:
@@ -155,28 +150,13 @@ def _repeat_kept(
     """
     if block is None:
         return
-    fold = view.fold
-    kept = [
-        item
-        for item in fold.items[: block.covers]
-        if item.kept and fold.revoked.get(item.seq, epoch.seq) >= epoch.seq and not repeats(block, item)
-    ]
+    kept = kept_before(view, block, epoch)
     if not kept:
         return
     text = frame("note", "Said before the record above was summarised; word for word:")
     yield from engine_text(target, text, "notice", (), "base", "a summary does not keep words")
     for item in kept:
         yield from _render(view, target, item, before=before, base=True, epoch=epoch)
-
-
-def repeats(block: Interaction, item: Item) -> bool:
-    """Whether a response with a compaction block gives all that a turn says back, word for word."""
-    given = b"\n".join(part.raw.encode() for part in block.message.blocks if isinstance(part, Opaque))
-    if not isinstance(item, Turn):
-        return False
-    texts = [block.text for block in item.message.blocks if isinstance(block, Text) and block.text.strip()]
-    whole = len(texts) == len(item.message.blocks)
-    return whole and all(compact(text) in given for text in texts)
 
 
 def _strips_thinking(view: View, item: Item, target: Target, epoch: Epoch, base: bool) -> bool:
@@ -276,7 +256,13 @@ def _render_turn(view: View, target: Target, item: Turn, category: Category, bas
         text = frame(
             "notice", "\n".join(b.text for b in message.blocks if isinstance(b, Text)), role=message.role
         )
-        if target.spec.notice_channel == "system" and _trusted(view, item) and text:
+        operators = target.spec.notice_channel == "system" and _trusted(view, item)
+        if operators and any(_changes_tools(block, target) for block in message.blocks):
+            for piece in target.codec.message(message, thinking=False, params=target.params):
+                why = "a change that the caller said himself"
+                yield Placed(piece=piece, category="notice", events=item.events, by=by, why=why)
+            return
+        if operators:
             yield from _spoken(target, text, "notice", item.events, f"a {message.role} message", "system")
             return
         message = Message(role="user", blocks=(Text(text=text),))
@@ -287,6 +273,10 @@ def _render_turn(view: View, target: Target, item: Turn, category: Category, bas
             category = "pins"
     for piece in target.codec.message(message, thinking=False, params=target.params):
         yield Placed(piece=piece, category=category, events=item.events, by=by, why=why)
+
+
+def _changes_tools(block: Block, target: Target) -> bool:
+    return isinstance(block, Opaque) and block.wire == target.codec.wire and block.form in target.codec.late
 
 
 def _trusted(view: View, item: Turn) -> bool:
@@ -306,9 +296,8 @@ def _render_interaction(
     by = "base" if base else "journal"
     thinking = _own(view, item, target, epoch, base)
     opens = base and item.seq == epoch.body.block
-    pieces = target.codec.message(
-        _sendable(item.message, target, base=base, opens=opens), thinking=thinking, params=target.params
-    )
+    message = _trimmed(sendable(item.message, target, base=base, opens=opens), target)
+    pieces = target.codec.message(message, thinking=thinking, params=target.params)
     why = "the provider's summary of what came before" if opens else "the model's words"
     for piece in pieces:
         yield Placed(piece=piece, category=category, events=(item.seq,), by=by, why=why)
@@ -343,23 +332,16 @@ def _render_interaction(
         )
 
 
-def _sendable(message: Message, target: Target, *, base: bool, opens: bool) -> Message:
-    """Leave out compaction blocks that may not stand here: one that must be first, one that failed, and in a base
+def _trimmed(message: Message, target: Target) -> Message:
+    """Take white space from the end of a final text where the model may be asked to go on from it.
 
-    any but the one that opens it, since the provider would read nothing of what stands before.
+    A provider refuses a request that ends so; a model that takes no such prefill gets the words as they came.
     """
-    if not any(isinstance(block, Opaque) for block in message.blocks):
+    last = message.blocks[-1] if message.blocks else None
+    if not target.spec.prefill or not isinstance(last, Text) or last.text == last.text.rstrip():
         return message
-
-    blocks: list[Block] = []
-    for block in message.blocks:
-        found = target.codec.compaction(block) if isinstance(block, Opaque) else None
-        stands = opens if base else found is not None and found.place == "anywhere"
-        if found is None or (stands and found.place != "nowhere"):
-            if found is not None and opens and not found.whole:
-                blocks.clear()
-            blocks.append(block)
-    return msgspec.structs.replace(message, blocks=tuple(blocks))
+    kept = msgspec.structs.replace(last, text=last.text.rstrip())
+    return msgspec.structs.replace(message, blocks=(*message.blocks[:-1], kept))
 
 
 def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:

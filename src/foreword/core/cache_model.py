@@ -20,7 +20,18 @@ from foreword.core.usage import Usage
 
 Kind = Literal["marks", "breakpoints", "prefix", "units"]
 Life = Literal["short", "long"]
-Why = Literal["", "first", "unmarked", "too_short", "changed", "expired", "not_ready", "look_back", "not_written", "step"]
+Why = Literal[
+    "",
+    "first",
+    "unmarked",
+    "too_short",
+    "changed",
+    "expired",
+    "not_ready",
+    "look_back",
+    "not_written",
+    "step",
+]
 """Why tokens were missed: the request has no mark; the prefix is under the minimum; a unit changed; the entry's life
 was over; the response that writes it had not begun; no mark is near it; it never ended at an entry; it is no whole
 number of steps. ``first``: nothing was sent before. Empty: nothing was missed."""
@@ -221,12 +232,12 @@ class Cache:
         rules = self.rules
         if rules.kind in ("prefix", "units"):
             return range(len(units))
-        marks = [at for at, unit in enumerate(units) if unit.mark and sums[at] >= rules.minimum]
+        marks = [at for at, unit in enumerate(units) if unit.mark]
         if rules.kind == "breakpoints":
             old = marks[: -rules.read_marks] if rules.read_marks else []
             return set(range(len(units))) - set(old) if marks else set()
         found: set[int] = set()
-        for mark in marks:
+        for mark in (mark for mark in marks if sums[mark] >= rules.minimum):
             looked, at = 0, mark
             while at >= 0 and (rules.look_back is None or looked <= rules.look_back):
                 found.add(at)
@@ -278,7 +289,7 @@ class Cache:
             why = "first"
         elif missed:
             lost_to_change, lost_to_cache = min(expected, total) - shared, shared - read
-            if changed is not None and lost_to_change >= lost_to_cache:
+            if changed is not None and (not hidden or lost_to_change >= lost_to_cache):
                 why = "changed"
             elif hidden:
                 why = hidden

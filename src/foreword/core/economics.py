@@ -11,6 +11,7 @@ that knows lengths and gaps. Read-backs are not in these figures.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import isqrt
 
 from msgspec import Struct
@@ -124,7 +125,7 @@ def growth_of(sizes: Sequence[int]) -> int:
 
     A request smaller than the one before begins anew and counts for nothing.
     """
-    grown = [after - before for before, after in zip(sizes, sizes[1:], strict=False) if after > before]
+    grown = [after - before for before, after in pairwise(sizes) if after > before]
     return max(1, sum(grown) // len(grown)) if len(grown) >= _ENOUGH else GROWTH
 
 

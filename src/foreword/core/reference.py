@@ -19,7 +19,7 @@ from msgspec import Struct
 
 from foreword.core.block import Block, Image, Text, ToolResult
 from foreword.core.canonical import compact
-from foreword.core.event import Answered, Body, Said, ToolReturned, encode_body
+from foreword.core.event import Answered, Body, Noticed, Pinned, Repaired, Said, ToolReturned, encode_body
 from foreword.errors import UnknownReference
 
 Reader = Literal["tool", "shell", "none"]
@@ -66,11 +66,14 @@ def parse_reference(text: str) -> Reference:
 
 
 def recall(reader: str, read_tool: str | None, ref: str) -> str | None:
-    """Return the exact call that reads ``ref`` with the reader this agent has; None: it has none."""
+    """Return the exact call that reads ``ref`` with the reader this agent has; None: it has none.
+
+    ``shell`` may be followed by options that the command needs, such as the store.
+    """
     if reader == "tool":
         return f'{read_tool or "read"}(ref="{ref}")'
-    if reader == "shell":
-        return f"foreword read {ref}"
+    if reader == "shell" or reader.startswith("shell "):
+        return f"foreword read {ref}{reader.removeprefix('shell')}"
     if reader.startswith("path:"):
         return f"{reader.removeprefix('path:').rstrip('/')}/{ref.replace('#', '-')}.txt"
     return None
@@ -83,6 +86,8 @@ def blocks_of(body: Body) -> tuple[Block, ...]:
             return body.result.content
         case Said() | Answered():
             return body.message.blocks
+        case Repaired() | Noticed() | Pinned():
+            return (Text(text=body.text),)
         case _:
             return ()
 
@@ -115,4 +120,6 @@ def content_bytes(body: Body, block: int | None) -> tuple[str, bytes] | None:
         return block_bytes(blocks[0])
     if blocks:
         return "json", compact(msgspec.to_builtins(blocks))
+    if isinstance(body, ToolReturned | Said | Answered):
+        return "text", b""
     return "json", encode_body(body)

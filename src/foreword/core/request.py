@@ -158,6 +158,6 @@ class Codec(Protocol):
     def mark(self, data: bytes, ttl: str | None) -> bytes: ...
 
 
-def unit_digest_input(piece: Piece) -> bytes:
+def unit_digest_input(piece: Piece | Unit) -> bytes:
     """Return the bytes that a unit's digest covers."""
     return f"{piece.layer}\0{piece.role}\0".encode() + piece.data

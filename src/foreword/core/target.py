@@ -38,7 +38,7 @@ class Target(Struct, frozen=True, kw_only=True):
     """A model on a wire: its catalog row, codec, counter and the request's parameters.
 
     ``window`` and ``reserve_output`` are tokens. ``reader``: how this agent reads left-out content back:
-    ``tool``, ``shell``, ``path:ROOT`` or ``none``.
+    ``tool``, ``shell`` (options of the command may follow), ``path:ROOT`` or ``none``.
     """
 
     spec: ModelSpec

@@ -22,7 +22,8 @@ def markings(
 ) -> tuple[Marking, ...]:
     """Say of each mark on which fact of the log it stands, newest first: those are read again soonest.
 
-    ``tools``: as the caller listed them. ``leading``: messages at the beginning that became instructions. ``seqs``: fact of the list to its event.
+    ``tools``: as the caller listed them. ``leading``: messages at the beginning that became instructions.
+    ``seqs``: fact of the list to its event.
     """
     spots = dict(_spots(messages, leading)) if any(mark.section == "message" for mark in marks) else {}
     found: list[Marking] = []

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from foreword.core.event import Draft, Erased, Event
+from foreword.core.event import Draft, Erased
 from foreword.core.view import Interaction, View
 from foreword.errors import AppendConflict, ErasureIncomplete, NotErasable
 
@@ -19,6 +18,7 @@ ERASABLE = frozenset(
         "tool_returned",
         "rewritten",
         "noticed",
+        "changed",
         "pinned",
         "instructions_set",
         "tools_set",
@@ -53,7 +53,7 @@ def _erase_here(
     session: Session, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...]
 ) -> tuple[int, ...]:
     """Erase here and then in the forks. ``inherited``: what the parent's erased results answered."""
-    wanted = wanted | _derived(session.events, wanted)
+    wanted = wanted | _derived(session.view, wanted)
     if not wanted:
         return ()
     answers = tuple(sorted({*inherited, *_answers(session.view, wanted)}))
@@ -79,9 +79,17 @@ def _erase_here(
     raise AppendConflict(session.id, session.view.position, session.view.position)
 
 
-def _derived(events: Sequence[Event], wanted: set[int]) -> set[int]:
-    """All that the engine made from these events. Causes point backwards, so one pass finds it."""
+def _derived(view: View, wanted: set[int]) -> set[int]:
+    """All that the engine made from these events, and each answer with a provider's summary of any of them.
+
+    Causes point backwards, so one pass finds the first; what a summary says can't be read, so it may say anything.
+    """
+    events = view.fold.events
     gone = set(wanted)
+    for block in view.fold.compactions:
+        covered = {seq for item in view.fold.items[: block.covers] for seq in item.events}
+        if covered & wanted:
+            gone.add(block.seq)
     for event in events:
         if event.trust == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
             gone.add(event.seq)

@@ -8,7 +8,9 @@ from pathlib import Path
 from msgspec import Struct
 
 from foreword.core.event import Draft, Event, kind_of
+from foreword.engine.recording import RETRIES
 from foreword.engine.session import Session
+from foreword.errors import AppendConflict
 from foreword.importers.grown import Growth, growth
 from foreword.importers.imported import Flaw, Imported, import_key
 from foreword.importers.read import read
@@ -56,6 +58,16 @@ def facts_of(events: Sequence[Event]) -> list[Event]:
 
 
 def _import(store: Store, imported: Imported) -> Recorded:
+    """Record what the reading adds; when another writer was first, look again at what is recorded by then."""
+    for _ in range(RETRIES):
+        try:
+            return _try(store, imported)
+        except AppendConflict:
+            continue
+    return _try(store, imported)
+
+
+def _try(store: Store, imported: Imported) -> Recorded:
     name, facts, grown = _recording(store, imported)
     forked: tuple[str, int] | None = None
     flaws = imported.flaws
@@ -67,12 +79,14 @@ def _import(store: Store, imported: Imported) -> Recorded:
         flaws = (*flaws, Flaw(code="erased_past", where=imported.source, text=text))
         grown = Growth(shared=len(facts), added=(), forked=False)
     session = Session.open(store, name, format=imported.format, source=imported.source)
+    if len(facts_of(session.events)) != len(facts):
+        raise AppendConflict(session.id, len(facts), len(session.events))
     if grown.forked and grown.added:
         at = facts[grown.shared - 1].seq if grown.shared else 0
         forked = (session.id, at)
         session = session.fork(at)
     if grown.added:
-        session.append(*grown.added)
+        session.append_once(*grown.added)
     if forked is not None:
         text = (
             f"the file tells the past of {forked[0]} otherwise after event {forked[1]}: recorded as a fork, "

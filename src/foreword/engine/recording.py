@@ -71,6 +71,13 @@ class Recording:
         """Append facts; return the seq of the last. They are synced to disk when this returns."""
         return self._append(list(drafts))
 
+    def append_once(self, *drafts: Draft) -> int:
+        """Append facts that hold only behind what this object has read.
+
+        Raises: AppendConflict when another writer was first; nothing is appended then.
+        """
+        return self._append(list(drafts), facts=False)
+
     def seal(self, draft: Draft) -> Event:
         """Make the event that would come next; it isn't appended."""
         return self._seal([draft])[0]
@@ -88,6 +95,17 @@ class Recording:
                 self._write([])
             except AppendConflict:
                 self.reload()
+
+    def refresh(self) -> None:
+        """Read what other writers appended meanwhile; a request of ours that waited to be written is dropped then.
+
+        An erasure elsewhere must be known before the next request is made of what this object remembers.
+        """
+        if self.store is None:
+            return
+        known = self.view.position - len(self._pending)
+        if self.store.grown(self.id, known):
+            self.reload(known)
 
     def reload(self, since: int = 0) -> None:
         """Read the log again from event ``since`` on, dropping what was not yet written."""

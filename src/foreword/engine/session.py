@@ -6,6 +6,7 @@ The one place where the pure engine meets a store, a clock and chance; ``recordi
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -26,6 +27,7 @@ from foreword.core.event import (
     Erased,
     Event,
     InstructionsSet,
+    Noticed,
     Pinned,
     RequestSent,
     Revoked,
@@ -37,8 +39,10 @@ from foreword.core.event import (
 )
 from foreword.core.reference import alias_of
 from foreword.core.request import Unit
+from foreword.core.stamp import TIME, instant, stamped
 from foreword.core.target import Target
 from foreword.core.usage import Usage
+from foreword.engine.cache_watch import warn_of_fall
 from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
 from foreword.engine.erasing import erase
 from foreword.engine.reading import Page, read_page, run_read_tool
@@ -146,11 +150,24 @@ class Session(Recording):
         if ordered != standing:
             self.append(Draft(body=ToolsSet(tools=ordered)))
 
-    def say(self, text: str, *, person: bool = True) -> int:
-        """Append a user message. ``person``: a human wrote it, so it stays verbatim. Return its seq."""
+    def say(self, text: str, *, person: bool = True, stamp: tzinfo | None = None) -> int:
+        """Append a user message. ``person``: a human wrote it, so it stays verbatim. Return its seq.
+
+        ``stamp``: a time zone; the message then begins with the time at which it was recorded, for good.
+        """
         message = Message(role="user", blocks=(Text(text=text),))
+        at: int | None = None
+        if stamp is not None:
+            at = self._clock()
+            message = stamped(message, at, stamp)
         trust = "person" if person else "operator"
-        return self.append(Draft(body=Said(message=message, person=person), trust=trust, actor="user"))
+        return self.append(Draft(body=Said(message=message, person=person), at=at, trust=trust, actor="user"))
+
+    def tell_time(self, zone: tzinfo = UTC) -> int:
+        """Read the clock and say the time in a notice, here and once. Return its seq."""
+        at = self._clock()
+        body = Noticed(topic=TIME, text=f"It is {instant(at, zone)}.")
+        return self.append(Draft(body=body, at=at, actor="engine", origin="engine", trust="engine"))
 
     def returned(
         self, call_id: str, content: str | Iterable[Text | Image | Opaque], *, is_error: bool = False
@@ -219,7 +236,9 @@ class Session(Recording):
             terms=billing.terms,
             compactions=billing.compactions,
         )
-        return self.append(Draft(body=body, trust="model", actor="model", subject=self.user))
+        seq = self.append(Draft(body=body, trust="model", actor="model", subject=self.user))
+        warn_of_fall(self.id, self.events, self.target)
+        return seq
 
     @property
     def unanswered(self) -> int | None:
@@ -259,6 +278,7 @@ class Session(Recording):
         InvariantBroken, which is a fault of ours; CompileError without a target.
         """
         target = self._target()
+        self.refresh()
         last = self._compiled
         if last is not None and last.target == target and self._stands(last):
             return last

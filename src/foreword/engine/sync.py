@@ -383,8 +383,9 @@ def is_shortened(whole: str, short: str) -> bool:
         return True
     head = _shared(whole, short)
     tail = _shared(whole[head:][::-1], short[head:][::-1])
-    note = len(short) - head - tail
-    return note <= _NOTE and head + tail >= note
+    note = short[head : len(short) - tail]
+    says_so = any(word in note.lower() for word in _CUT_WORDS)
+    return len(note) <= _NOTE and (says_so or head + tail >= len(note)) and head + tail > 0
 
 
 def _shared(one: str, other: str) -> int:

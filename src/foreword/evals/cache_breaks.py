@@ -6,7 +6,7 @@ cache by the provider's rules. *Likely*: the figures fit, and nothing recorded s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
 from typing import Literal
 
@@ -17,6 +17,8 @@ from foreword.evals.calls import Call, idle
 Certainty = Literal["shown", "likely", "unknown"]
 CLEARING = "microcompact_boundary"
 RESUMED = "No response requested."
+REACH = 500
+"""Calls that are looked back over, so that the time of an explanation grows with the file and no faster."""
 STEP = 128
 """Tokens by which a read may differ from the entry that was read, where the cache's step is not known."""
 
@@ -61,7 +63,7 @@ class Between:
     @cached_property
     def life(self) -> Life:
         """The life that the newest write was billed for."""
-        for call in reversed(self.calls[: self.index]):
+        for call in (self.before, *self.earlier):
             if call.usage.cache_write_long:
                 return "long"
             if call.usage.cache_write_short:
@@ -86,11 +88,18 @@ class Between:
 
     @cached_property
     def last_turn(self) -> list[Call]:
-        """The calls of the turn before this one, newest last."""
-        start = self.index - 1
-        while start > 0 and not self.calls[start].turn:
-            start -= 1
-        return list(self.calls[start : self.index])
+        """The calls of the turn before this one, newest first."""
+        turn = [self.before]
+        for call in () if self.before.turn else self.earlier:
+            turn.append(call)
+            if call.turn:
+                break
+        return turn
+
+    @property
+    def earlier(self) -> Iterator[Call]:
+        """The calls before the one before, newest first, as many as are looked at."""
+        return (self.calls[at] for at in range(self.index - 2, max(-1, self.index - 2 - REACH), -1))
 
 
 Evidence = tuple[Certainty, str]
@@ -99,7 +108,11 @@ Detector = Callable[[Between], Evidence | None]
 
 def _epoch(gap: Between) -> Evidence | None:
     epochs = gap.after.epochs
-    return ("shown", f"the log starts an epoch here: {', '.join(epoch.why for epoch in epochs)}") if epochs else None
+    return (
+        ("shown", f"the log starts an epoch here: {', '.join(epoch.why for epoch in epochs)}")
+        if epochs
+        else None
+    )
 
 
 def _model(gap: Between) -> Evidence | None:
@@ -133,7 +146,10 @@ def _expired(gap: Between) -> Evidence | None:
         return "likely", f"{idle_text}: {told} never read anything after more than {gap.longest:,.0f} s"
     shared = max(gap.base, gap.calls[0].read or 0)
     if seconds is None and gap.read <= shared and gap.rules.idle is not None and gap.pause >= gap.rules.idle:
-        return "likely", f"{idle_text}; this cache promises no life and drops what is idle for {gap.rules.idle:,} s"
+        return (
+            "likely",
+            f"{idle_text}; this cache promises no life and drops what is idle for {gap.rules.idle:,} s",
+        )
     return None
 
 
@@ -162,19 +178,23 @@ def _reasoning_of(gap: Between) -> str:
     reasoned = [call for call in gap.last_turn if call.reasoned]
     if not gap.after.turn or not reasoned:
         return ""
-    return f"a new turn began, and {len(reasoned)} answers of the turn before hold reasoning"
+    count = f"{len(reasoned)} answers" if len(reasoned) > 1 else "an answer"
+    return f"a new turn began, and {count} of the turn before held reasoning"
 
 
 def _opening(gap: Between) -> Evidence | None:
-    """What stood before the reasoning is still read: a request that opened a turn, or the history after a compaction."""
+    """What stood before the reasoning is still read: what opened a turn, or the history after a compaction."""
     about = _reasoning_of(gap)
     if not about or gap.after.prompt > gap.before.prompt:
         return None
-    for call in reversed(gap.calls[: gap.index - 1]):
+    for call in gap.earlier:
         opens = call.turn or call.step == 1 or any(note.code == "compaction" for note in call.notes)
         if opens and abs(call.prompt - gap.read) <= 2 * gap.step:
             sizes = f"the prompt shrank from {gap.before.prompt:,} to {gap.after.prompt:,}"
-            return "shown", f"{about}; {sizes}, and read was what step {call.step} had opened with ({call.prompt:,})"
+            return (
+                "shown",
+                f"{about}; {sizes}, and read was what step {call.step} had opened with ({call.prompt:,})",
+            )
     return None
 
 
@@ -185,7 +205,10 @@ def _reasoning(gap: Between) -> Evidence | None:
         return None
     if gap.after.prompt <= gap.before.prompt:
         shrunk = gap.before.prompt - gap.after.prompt
-        return "shown", f"{about}; the prompt did not grow by the answer and the new message but shrank by {shrunk:,}"
+        return (
+            "shown",
+            f"{about}; the prompt did not grow by the answer and the new message but shrank by {shrunk:,}",
+        )
     if gap.base and gap.read == gap.base:
         kept = f"read was {gap.base:,}, what other breaks left of this session's tools and system text"
         return "likely", f"{about}; {kept}: so only messages changed"
@@ -201,13 +224,19 @@ def _edited(gap: Between) -> Evidence | None:
     events = gap.happened("skill")
     if not events or gap.read == 0:
         return None
-    return "likely", f"{'; '.join(events)}; {gap.read:,} tokens before the messages were read, nothing of the messages"
+    return (
+        "likely",
+        f"{'; '.join(events)}; {gap.read:,} tokens before the messages were read, nothing of the messages",
+    )
 
 
 def _two_clients(gap: Between) -> Evidence | None:
     if gap.after.asked or gap.pause is None:
         return None
-    return "shown", f"nothing was said or returned since {gap.before.where}: another client writes this session too"
+    return (
+        "shown",
+        f"nothing was said or returned since {gap.before.where}: another client writes this session too",
+    )
 
 
 def _look_back(gap: Between) -> Evidence | None:
@@ -219,7 +248,7 @@ def _look_back(gap: Between) -> Evidence | None:
 
 def _left(gap: Between) -> Evidence | None:
     """An older entry was read: the newest one was not found."""
-    for call in reversed(gap.calls[: gap.index - 1]):
+    for call in gap.earlier:
         if abs(call.prompt - gap.read) <= gap.step:
             older = f"read was what step {call.step} had sent ({call.prompt:,}), not what step {gap.before.step} had"
             return "likely", f"{older}: the newest entry was not found, though nothing recorded changed"
@@ -232,7 +261,10 @@ def _whole(gap: Between) -> Evidence | None:
         return None
     left = "nothing" if gap.read == 0 else f"only {gap.read:,} tokens"
     pause = "" if gap.pause is None else f" {gap.pause:,.0f} s after the last answer, within every life"
-    return "likely", f"{left} was read at a person's turn{pause}: the first bytes changed, as when a client starts again"
+    return (
+        "likely",
+        f"{left} was read at a person's turn{pause}: the first bytes changed, as when a client starts again",
+    )
 
 
 def _provider(gap: Between) -> Evidence | None:
@@ -295,6 +327,8 @@ def cause_of(gap: Between) -> tuple[str, Certainty, str]:
         found = detect(gap)
         if found is not None:
             return cause, *found
-    pause = "the pause is not recorded" if gap.pause is None else f"{gap.pause:,.0f} s after the answer before"
+    pause = (
+        "the pause is not recorded" if gap.pause is None else f"{gap.pause:,.0f} s after the answer before"
+    )
     rules = "" if gap.rules else f"; the catalog does not say how the cache of {gap.after.model} works"
     return "unknown", "unknown", f"{pause}, and no recorded fact explains it{rules}"

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from msgspec import Struct
+from msgspec import Struct, to_builtins
 from msgspec.structs import replace
 
 from foreword.core.cache_model import rules_of
@@ -17,6 +17,9 @@ from foreword.core.usage import Usage
 from foreword.evals.cache_breaks import FIXES, Between, Certainty, cause_of
 from foreword.evals.calls import SECOND, Call, idle
 
+if TYPE_CHECKING:
+    from foreword.evals.cache_bodies import Parted
+
 LEAST_SHARE = 0.05
 LEAST_TOKENS = 1_024
 """A call that misses more than both of what the call before sent is a break; less is the cache's own grain."""
@@ -26,10 +29,12 @@ class Break(Struct, frozen=True, kw_only=True):
     """A call that read less than the call before had sent.
 
     ``expected``: the prompt of the call before. ``rewritten``: tokens of this prompt that were not read. ``lost``:
-    those of them that were expected to be. ``cost``: what the lost ones cost beyond reading them.
+    those of them that were expected to be. ``cost``: what the lost ones cost beyond reading them. ``difference``: what
+    the request bodies show, where they were kept.
     """
 
     session: str
+    step_before: int
     step: int
     where: str
     expected: int
@@ -40,6 +45,8 @@ class Break(Struct, frozen=True, kw_only=True):
     cause: str
     certainty: Certainty
     evidence: str
+    fix: str
+    difference: Parted | None = None
 
     @property
     def below_half(self) -> bool:
@@ -65,6 +72,7 @@ def breaks_of(calls: Sequence[Call], session: str, prices: Prices) -> list[Break
         found.append(
             Break(
                 session=session,
+                step_before=before.step,
                 step=after.step,
                 where=after.where,
                 expected=before.prompt,
@@ -75,6 +83,7 @@ def breaks_of(calls: Sequence[Call], session: str, prices: Prices) -> list[Break
                 cause=cause,
                 certainty=certainty,
                 evidence=evidence,
+                fix=FIXES[cause],
             )
         )
     return found
@@ -154,7 +163,8 @@ def _row(one: Break) -> dict[str, Any]:
         "cause": one.cause,
         "certainty": one.certainty,
         "evidence": one.evidence,
-        "fix": FIXES[one.cause],
+        "fix": one.fix,
+        "difference": None if one.difference is None else to_builtins(one.difference),
     }
 
 

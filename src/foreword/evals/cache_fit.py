@@ -120,7 +120,10 @@ class _History:
             self._opening, self._reasoned = len(self._journal), False
         self._reasoned = self._reasoned or call.reasoned
         head = CacheUnit(
-            digest=b"head %d" % self._head, tokens=min(self._unseen, call.prompt), layer="system", mark=self._life
+            digest=b"head %d" % self._head,
+            tokens=min(self._unseen, call.prompt),
+            layer="system",
+            mark=self._life,
         )
         key = CacheUnit(digest=b"key %d" % self._messages, tokens=0, key=True)
         journal = [*self._journal]

@@ -43,6 +43,9 @@ class Signs(Struct, frozen=True, kw_only=True):
     ended: dict[str, int] = {}
 
 
+NO_SIGNS = Signs()
+
+
 def signs_of(path: str, format: str, data: bytes | None = None) -> Signs:
     """Read the signs of a file in the order of its lines; none for a format without a reader.
 
@@ -87,7 +90,7 @@ def _claude_code(record: Mapping[str, Any]) -> Iterator[Found]:
         case "attachment":
             attachment = record.get("attachment")
             kind = str(attachment.get("type")) if isinstance(attachment, dict) else ""
-            if kind.endswith("_delta") and "tool" in kind or kind.startswith("mcp_"):
+            if (kind.endswith("_delta") and "tool" in kind) or kind.startswith("mcp_"):
                 yield "tools", kind
         case "user":
             text = _said(record.get("message"))
@@ -130,8 +133,7 @@ def _codex(row: Mapping[str, Any]) -> Iterator[Found]:
 def _pi(entry: Mapping[str, Any]) -> Iterator[Found]:
     match entry.get("type"):
         case "session":
-            if isinstance(level := entry.get("thinkingLevel"), str):
-                yield "thinking", level
+            yield "thinking", str(entry.get("thinkingLevel", "default"))
             yield "restart", "session"
         case "thinking_level_change":
             yield "thinking", str(entry.get("thinkingLevel"))

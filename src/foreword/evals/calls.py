@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from msgspec import Struct
 
 from foreword.core.block import Thinking
-from foreword.core.event import Answered, Draft, EpochStarted, ForeignNoted, Said, ToolReturned, UnseenPrefix
+from foreword.core.event import (
+    Answered,
+    Draft,
+    EpochStarted,
+    Event,
+    ForeignNoted,
+    Said,
+    ToolReturned,
+    UnseenPrefix,
+)
 from foreword.core.usage import Usage
-from foreword.evals.cache_signs import SETTINGS, Sign, Signs
-from foreword.importers.imported import Imported
+from foreword.evals.cache_signs import NO_SIGNS, SETTINGS, Sign, Signs
 
+Fact = Draft | Event
 SECOND = 1_000_000
 
 
@@ -45,17 +54,20 @@ class Call(Struct, frozen=True, kw_only=True):
     reasoned: bool
 
 
-def calls_of(imported: Imported, signs: Signs) -> list[Call]:
-    """Return the calls in order. An answer without usage is none: it is an error of the API, or unknown."""
-    return list(_calls(imported.drafts, signs, side="/" in imported.session))
+def calls_of(facts: Iterable[Fact], signs: Signs = NO_SIGNS, *, side: bool = False) -> list[Call]:
+    """Return the calls in order. An answer without usage is none: it is an error of the API, or unknown.
+
+    ``side``: it is a sub-agent's conversation, to which the signs of its file don't belong.
+    """
+    return list(_calls(facts, signs, side=side))
 
 
-def unseen_of(imported: Imported) -> int:
+def unseen_of(facts: Iterable[Fact]) -> int:
     """Return the size of what stood before the first message, fitted on the first call; 0: not known."""
-    return next((draft.body.tokens for draft in imported.drafts if isinstance(draft.body, UnseenPrefix)), 0)
+    return next((fact.body.tokens for fact in facts if isinstance(fact.body, UnseenPrefix)), 0)
 
 
-def _calls(drafts: Sequence[Draft], signs: Signs, *, side: bool) -> Iterator[Call]:
+def _calls(facts: Iterable[Fact], signs: Signs, *, side: bool) -> Iterator[Call]:
     waiting = iter(() if side else signs.signs)
     upcoming = next(waiting, None)
     settings: dict[str, str] = {}
@@ -68,7 +80,7 @@ def _calls(drafts: Sequence[Draft], signs: Signs, *, side: bool) -> Iterator[Cal
     newest: int | None = None
     blocks, asked = 0, False
     step = 0
-    for draft in drafts:
+    for draft in facts:
         body = draft.body
         match body:
             case Answered():
@@ -100,7 +112,7 @@ def _calls(drafts: Sequence[Draft], signs: Signs, *, side: bool) -> Iterator[Cal
             continue
         yield Call(
             step=step,
-            where=f"line {line}" if line is not None else draft.origin,
+            where=_where(draft, line),
             model=body.model,
             usage=usage,
             terms=body.terms,
@@ -128,10 +140,16 @@ def _calls(drafts: Sequence[Draft], signs: Signs, *, side: bool) -> Iterator[Cal
         events, notes, epochs = [], [], []
 
 
-def line_of(draft: Draft) -> int | None:
+def line_of(draft: Fact) -> int | None:
     """Return the line of a fact in its file; None: it has none."""
     number = draft.origin.rsplit(":", 1)[-1]
     return int(number) if number.isascii() and number.isdigit() else None
+
+
+def _where(fact: Fact, line: int | None) -> str:
+    if line is not None:
+        return f"line {line}"
+    return f"event {fact.seq}" if isinstance(fact, Event) else fact.origin
 
 
 def idle(before: Call, after: Call) -> float | None:

@@ -6,6 +6,7 @@ the engine learns of it.
 from __future__ import annotations
 
 import json
+import shlex
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -98,6 +99,8 @@ class Replay:
         """``unseen``: tokens of the prefix that the record lacks, None: as inferred at import. ``out``: folder for
         steps and report, None: nothing is written."""
         self.imported = imported
+        if target.reader == "shell":  # the command must find this store, which need not be the default one
+            target = msgspec.structs.replace(target, reader=f"shell --store {shlex.quote(store.name)}")
         self.target = target
         self.store = store
         self.out = out

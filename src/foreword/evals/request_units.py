@@ -22,7 +22,9 @@ MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})
 
 MEDIA_TOKENS = 1_500
 """What data that no tokenizer reads (a picture, a document) is counted as."""
-_MEDIA = frozenset({"data", "file_data", "image_url", "url", "signature", "thoughtSignature", "encrypted_content"})
+_MEDIA = frozenset(
+    {"data", "file_data", "image_url", "url", "signature", "thoughtSignature", "encrypted_content"}
+)
 _LONG = 1_000
 
 Keys = Mapping[str, Layer]
@@ -199,7 +201,9 @@ def _whole(message: Mapping[str, Any], member: str, index: int) -> RequestUnit:
 
 def _unit(value: Any, path: str, *, role: str = "", message: int = -1) -> RequestUnit:
     marks: list[tuple[str, bytes]] = []
-    return RequestUnit(path=path, value=_unmarked(value, path, marks), role=role, message=message, marks=tuple(marks))
+    return RequestUnit(
+        path=path, value=_unmarked(value, path, marks), role=role, message=message, marks=tuple(marks)
+    )
 
 
 def _unmarked(value: Any, path: str, marks: list[tuple[str, bytes]]) -> Any:
@@ -208,12 +212,16 @@ def _unmarked(value: Any, path: str, marks: list[tuple[str, bytes]]) -> Any:
         members = cast("Mapping[str, Any]", value)
         marks += [(f"{path}.{name}", compact(members[name])) for name in members if name in MARKS]
         return {
-            name: _unmarked(member, f"{path}.{name}", marks) if name in ("content", "function", "parts") else member
+            name: _unmarked(member, f"{path}.{name}", marks)
+            if name in ("content", "function", "parts")
+            else member
             for name, member in members.items()
             if name not in MARKS
         }
     if isinstance(value, list):
-        return [_unmarked(item, f"{path}[{index}]", marks) for index, item in enumerate(cast("list[Any]", value))]
+        return [
+            _unmarked(item, f"{path}[{index}]", marks) for index, item in enumerate(cast("list[Any]", value))
+        ]
     return value
 
 
@@ -222,7 +230,9 @@ def read_body(data: bytes, wire: str) -> dict[str, Any]:
     try:
         return msgspec.json.decode(data, type=dict[str, Any])
     except (msgspec.DecodeError, UnicodeDecodeError, RecursionError) as error:
-        raise MalformedRequest(wire, "$", f"no JSON object: {error}; give the whole body as it was sent") from error
+        raise MalformedRequest(
+            wire, "$", f"no JSON object: {error}; give the whole body as it was sent"
+        ) from error
 
 
 def _list(value: Any, wire: str, path: str) -> Sequence[Any]:

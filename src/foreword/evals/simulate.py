@@ -7,7 +7,7 @@ ones, which is written anew at each step, so that only the system text is the sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from typing import Any
 
 from msgspec import Struct
@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from foreword.core.cache_model import CacheRules, CacheUnit, Moment, Outcome, rules_of, simulate
 from foreword.core.catalog import Catalog, ModelSpec, Rates
-from foreword.core.price import FREE, usd
+from foreword.core.price import FREE, cost, usd
 
 STEP_SECONDS = 30
 """Time between two calls: well within every life."""
@@ -52,14 +52,17 @@ def _marked(request: Request) -> Request:
 
 
 def _full(session: Synthetic) -> Iterator[Request]:
+    steps = [_step(session, number) for number in range(session.steps)]
     for number in range(session.steps):
-        yield _marked([_system(session), *(_step(session, at) for at in range(number))])
+        yield _marked([_system(session), *steps[:number]])
 
 
 def _compacted(session: Synthetic) -> Iterator[Request]:
     for number in range(session.steps):
         kept = range(max(0, number - session.keep), number)
-        summary = CacheUnit(digest=b"summary %d" % number, tokens=session.summary if number > session.keep else 0)
+        summary = CacheUnit(
+            digest=b"summary %d" % number, tokens=session.summary if number > session.keep else 0
+        )
         yield [_system(session), summary, *(_step(session, at) for at in kept)]
 
 
@@ -71,23 +74,29 @@ POLICIES: dict[str, tuple[Callable[[Synthetic], Iterator[Request]], bool]] = {
 """Name -> its requests, and whether there is a cache."""
 
 
-def priced(miss: str, hit: str) -> ModelSpec:
-    """Return a model of no name: US dollars per million tokens read from the cache or not; writing costs nothing."""
-    spec = Catalog.load().assumed("", wire="openai-chat", window=1)
-    return replace(spec, price=Rates(input=miss, cache_read=hit, cache_write_short=miss))
+def nameless() -> ModelSpec:
+    """Return a model of which nothing is known: its cache has no limits."""
+    return Catalog.load().assumed("", wire="openai-chat", window=1)
+
+
+def priced(spec: ModelSpec, miss: str, hit: str) -> ModelSpec:
+    """Return a model at US dollars per million tokens read from the cache or not; writing costs nothing extra."""
+    rates = Rates(input=miss, cache_read=hit, cache_write_short=miss)
+    return replace(spec, price=rates, tiers=(), peak=None, earlier=())
 
 
 def row(session: Synthetic, policy: str, spec: ModelSpec) -> dict[str, Any]:
-    """Return what a policy sends, reads and costs in one session; output is not counted.
+    """Return what a policy sends, reads and costs in one session, at the listed price; output is not counted.
 
     ``epochs``: requests that changed what was sent before them. A member of a part that is not built is None.
     """
     make, cached = POLICIES[policy]
-    rules = rules_of(spec) or MARKED
-    requests = list(make(session))
-    times = [Moment.at(number * STEP_SECONDS * 1_000_000) for number in range(len(requests))]
-    outcomes = simulate(requests, times, rules) if cached else [_uncached(request) for request in requests]
-    cost = sum((outcome.cost(spec, None) for outcome in outcomes), FREE)
+    times = (Moment.at(number * STEP_SECONDS * 1_000_000) for number in range(session.steps))
+    outcomes = simulate(make(session), times, rules_of(spec) or MARKED)
+    epochs = sum(outcome.changed is not None for outcome in outcomes)
+    if not cached:
+        outcomes = [Outcome(uncached=outcome.total) for outcome in outcomes]
+    bill = sum((cost(outcome.usage(), spec, peak=True) for outcome in outcomes), FREE)
     sizes = [outcome.total for outcome in outcomes]
     return {
         "policy": policy,
@@ -97,18 +106,9 @@ def row(session: Synthetic, policy: str, spec: ModelSpec) -> dict[str, Any]:
         "last_step_tokens": sizes[-1],
         "peak": max(sizes),
         "cache_read": sum(outcome.read for outcome in outcomes),
-        "cost_usd": None if cost.picodollars is None else usd(cost.picodollars),
-        "cost_unknown": list(cost.unknown),
+        "cost_usd": None if bill.picodollars is None else usd(bill.picodollars),
+        "cost_unknown": list(bill.unknown),
         "read_back_usd": None,
-        "epochs": sum(outcome.changed is not None for outcome in outcomes) if cached else _epochs(requests),
+        "epochs": epochs,
         "survival": None,
     }
-
-
-def _uncached(request: Sequence[CacheUnit]) -> Outcome:
-    return Outcome(uncached=sum(unit.tokens for unit in request))
-
-
-def _epochs(requests: Sequence[Request]) -> int:
-    pairs = zip(requests, requests[1:], strict=False)
-    return sum([unit.digest for unit in after[: len(before)]] != [unit.digest for unit in before] for before, after in pairs)

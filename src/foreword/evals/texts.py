@@ -52,7 +52,7 @@ def texts_of(body: Body) -> Iterator[str]:
 
 def unit_texts(data: bytes) -> Iterator[str]:
     """Yield each text in the bytes of a unit, and those inside strings that hold JSON, as arguments do."""
-    for form in (data, b"{" + data + b"}", b"[" + data + b"]"):
+    for form in (data, b"{" + data + b"}", b"[" + data + b"]", b'"' + data + b'"'):
         try:
             value = msgspec.json.decode(form)
         except (msgspec.DecodeError, RecursionError):

@@ -102,9 +102,7 @@ def _thinking(part: dict[str, Any], text: str, wire: str) -> Thinking:
             return Thinking(text=text)
         proof = item.pop("encrypted_content", None)
         item.pop("type", None)
-        return Thinking(
-            text=text, signature=proof if isinstance(proof, str) else None, extra=item or None
-        )
+        return Thinking(text=text, signature=proof if isinstance(proof, str) else None, extra=item or None)
     if wire != "anthropic":
         return Thinking(text=text)
     return (

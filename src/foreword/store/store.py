@@ -23,7 +23,7 @@ from foreword.store.log import Tenant
 from foreword.store.place import Place, place_of
 from foreword.store.rows import pack
 from foreword.store.sessions import SessionRow
-from foreword.store.verify import Problem, readable, session_problems, store_problems
+from foreword.store.verify import Problem, lost_sessions, readable, session_problems, store_problems
 from foreword.store.writer import Work, Writer
 
 KEY_BYTES = 32
@@ -111,6 +111,16 @@ class Store:
         except (ArtifactMissing, LogCorrupt):
             return self._read(read)  # an erasure may have taken an artifact between its row and its file
 
+    def grown(self, session: str, known: int) -> bool:
+        """Whether the session's log holds more than ``known`` events. Raises: UnknownSession."""
+
+        def read(db: Database) -> bool:
+            number = sessions.number_or_raise(db, self._tenant.number, session, self.name)
+            end = sessions.head(db, self._tenant.number, number)
+            return end is not None and end.seq > known
+
+        return self._read(read)
+
     def append(
         self, session: str, events: Sequence[Event], *, units: Mapping[int, Sequence[Unit]] | None = None
     ) -> None:
@@ -176,6 +186,7 @@ class Store:
             checks = [session_problems(db, self._tenant, row, self._artifacts) for row in listed]
             if session is None:
                 checks.insert(0, store_problems(db, self._artifacts))
+                checks.insert(1, lost_sessions(db, self._tenant.number))
             return [problem for check in checks for problem in readable(check)]
 
         return self._read(prove)

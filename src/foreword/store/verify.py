@@ -25,7 +25,7 @@ from foreword.store.artifacts import Artifacts, address_of
 from foreword.store.database import Database
 from foreword.store.log import Tenant
 from foreword.store.rows import ARTIFACT, COLUMNS, PAYLOAD, Row, event_of
-from foreword.store.sessions import SessionRow, forks, number_of, spans
+from foreword.store.sessions import SessionRow, forks, listing, number_of, spans
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -172,3 +172,16 @@ def _erased(db: Database, tenant: Tenant, session: str, artifacts: Artifacts) ->
 
 def _holds(span: tuple[int, int, int] | None, seq: int) -> bool:
     return span is not None and span[1] <= seq <= span[2]
+
+
+def lost_sessions(db: Database, tenant: int) -> Iterator[Problem]:
+    """Name sessions whose first event is missing, which no listing shows, and events whose session is."""
+    known = {row.id for row in listing(db, tenant)}
+    for (session,) in db.execute("SELECT session FROM session WHERE tenant = ?", (tenant,)):
+        if session not in known:
+            yield Problem(code="session", fault="its first event is missing", session=session)
+    [[strays]] = db.execute(
+        "SELECT count(*) FROM event WHERE tenant = ? AND session NOT IN (SELECT id FROM session)", (tenant,)
+    )
+    if strays:
+        yield Problem(code="session", fault=f"{strays} events belong to a session that isn't there")

@@ -80,6 +80,15 @@ def model_calls(outcome: Outcome, args: dict[str, Any]) -> None:
     compare(args, outcome.model_calls)
 
 
+def every_model_call_tokens(outcome: Outcome, args: dict[str, Any]) -> None:
+    if outcome.error is not None:
+        raise CheckFailed("no exception", repr(outcome.error))
+    if "model_call_tokens" not in outcome.values:
+        raise Unsupported("sizes of model calls after this operation")
+    for number, tokens in enumerate(outcome.values["model_call_tokens"]):
+        compare(args, tokens, what=f"model call {number}")
+
+
 FIGURES: dict[str, Check] = {
     "money": money,
     "each_count": each_count,
@@ -92,4 +101,5 @@ FIGURES: dict[str, Check] = {
     "after_feedback_within": after_feedback_within,
     "compiled_tokens": compiled_tokens,
     "model_calls": model_calls,
+    "every_model_call_tokens": every_model_call_tokens,
 }

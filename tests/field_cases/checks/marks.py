@@ -23,6 +23,14 @@ def markers_in_message(outcome: Outcome, args: dict[str, Any]) -> None:
         compare(args, marks_in(request.messages[args["message"]]))
 
 
+def caller_markers_kept(outcome: Outcome, args: dict[str, Any]) -> None:
+    places = outcome.values.get("caller_marks")
+    if places is None:
+        raise Unsupported("marks of a caller after this operation")
+    for request in outcome.chosen(args):
+        compare(args, sum(marks_in(request.messages[place]) > 0 for place in places))
+
+
 def marker_present(outcome: Outcome, args: dict[str, Any]) -> None:
     for request in outcome.chosen(args):
         found = _unit_at(request, args["at"])
@@ -129,6 +137,7 @@ def _read(texts: list[str], mark: int, look_back: int, entries: set[tuple[str, .
 MARKS: dict[str, Check] = {
     "marker_count": marker_count,
     "markers_in_message": markers_in_message,
+    "caller_markers_kept": caller_markers_kept,
     "marker_present": marker_present,
     "marker_not_on": marker_not_on,
     "last_marker_distance_blocks": last_marker_distance_blocks,

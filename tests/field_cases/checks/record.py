@@ -10,7 +10,7 @@ from foreword.core.block import Image, ToolResult
 from foreword.core.event import Answered, Event, Said, ToolReturned
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check, compare, expect, texts_of
-from tests.field_cases.labels import EVENTS, RAISED, call_status, run_state
+from tests.field_cases.labels import EVENTS, RAISED, call_status, error_numbers, run_state
 from tests.field_cases.outcome import CheckFailed, Outcome
 from tests.field_cases.request import strings
 
@@ -103,10 +103,13 @@ def warning(outcome: Outcome, args: dict[str, Any]) -> None:
 
 
 def raises(outcome: Outcome, args: dict[str, Any]) -> None:
-    wanted = RAISED.get(args.get("error", args.get("name", "")))
+    wanted = RAISED.get(args["code"])
     if wanted is None:
-        raise Unsupported(f"an error {args.get('error')}")
-    expect(isinstance(outcome.error, wanted), wanted.__name__, outcome.error)
+        raise Unsupported(f"an error {args['code']}")
+    expect(isinstance(outcome.error, wanted), wanted.__name__, repr(outcome.error))
+    numbers = error_numbers(outcome.error)
+    missing = [name for name in args.get("has_numbers", ()) if name not in numbers]
+    expect(not missing, f"{args.get('has_numbers')} in the error", numbers)
 
 
 def no_exception(outcome: Outcome, args: dict[str, Any]) -> None:

@@ -9,6 +9,7 @@ from foreword.engine.session import Session
 from foreword.errors import ForewordError
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check, compare, expect
+from tests.field_cases.labels import result_handle
 from tests.field_cases.outcome import CheckFailed, Outcome
 from tests.field_cases.request import Request
 
@@ -123,6 +124,20 @@ def _resolves(session: Session, handle: str) -> bool:
     return True
 
 
+def handle_resolves_to(outcome: Outcome, args: dict[str, Any]) -> None:
+    for request in outcome.chosen(args):
+        shown = request.result(args["id"])
+        if shown is not None and shown.text == args["equals"]:
+            continue
+        if outcome.session is None:
+            raise Unsupported("handles after this operation")
+        handle = result_handle(outcome.session, args["id"])
+        named = handle is not None and re.search(rf"{re.escape(handle)}(?!\d)", request.data.decode())
+        expect(named, f"the handle of the result of {args['id']} in the request", handle)
+        assert handle is not None
+        expect(outcome.session.read(handle).text == args["equals"], args["equals"], handle)
+
+
 def read_denied(outcome: Outcome, args: dict[str, Any]) -> None:
     reads = _value(outcome, "reads")
     read = [index for index in args["indexes"] if not reads[index]["error"]]
@@ -163,4 +178,5 @@ STORES: dict[str, Check] = {
     "read_ok": read_ok,
     "read_denied": read_denied,
     "no_dead_handle": no_dead_handle,
+    "handle_resolves_to": handle_resolves_to,
 }

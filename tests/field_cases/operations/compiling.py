@@ -12,8 +12,9 @@ from foreword.core.event import Draft, Noticed
 from tests.field_cases import wire_forms
 from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat, messages_of
 from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
 from tests.field_cases.outcome import Outcome
-from tests.field_cases.recording import made_up_tools
+from tests.field_cases.recording import made_up_tools, microseconds
 from tests.field_cases.request import Request
 
 
@@ -58,14 +59,21 @@ def compile_many(case: Case, room: Room) -> Outcome:
 
 
 def compile_twice(case: Case, room: Room) -> Outcome:
-    case.only(*MEMBERS, settings=SETTINGS)
+    case.only(*MEMBERS, "clock", settings=SETTINGS)
     bench = Bench(case, room)
     messages = messages_of(case)
     given = case.input.get("tools")
     each = given if isinstance(given, list) and given and isinstance(given[0], list) else [given, given]
+    clock = [microseconds(instant) for instant in case.input.get("clock", ())]
+    if clock:
+        bench.clock = lambda: clock[0]
     bench.begin(messages, tools=each[0] or [])
     bench.record(messages)
+    if case.settings.get("include_time"):
+        bench.session.tell_time()
     bench.compile()
+    if clock:
+        bench.clock = lambda: clock[1]
     bench.reopen()
     bench.begin(messages, tools=each[1] or [])
     bench.compile()
@@ -163,7 +171,28 @@ def store_roundtrip(case: Case, room: Room) -> Outcome:
     return bench.outcome
 
 
+def switch_model(case: Case, room: Room) -> Outcome:
+    """Record a session under the old model's window, then compile it for the new one.
+
+    The engine's own summariser makes no model call, so a fake model has nothing to answer here.
+    """
+    case.only(*MEMBERS, "fake_model", settings=(*SETTINGS, "from_window", "to_window"))
+    caps = caps_of(case)
+    bench = Bench(case, room, caps={**caps, "window": case.settings["from_window"]})
+    messages = messages_of(case)
+    bench.begin(messages)
+    bench.record(messages)
+    bench.target = target_of(bench.wire, {**caps, "window": case.settings["to_window"]}, case.settings)
+    bench.policy = policy_of(case.settings, bench.target)
+    bench.referee = referee_of(bench.target)
+    bench.reopen()
+    bench.compile()
+    bench.outcome.values = {"model_call_tokens": []}
+    return bench.outcome
+
+
 COMPILING = {
+    "switch_model": switch_model,
     "compile": compile_once,
     "compile_many": compile_many,
     "compile_twice": compile_twice,

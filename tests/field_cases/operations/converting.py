@@ -1,18 +1,18 @@
-"""convert: a record of one wire, compiled for another; no cache marks are planned."""
+"""convert: a record of one wire, compiled for another; marks are those of the caller, where there are any."""
 
 from __future__ import annotations
 
 from typing import Any
 
 from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, messages_of
-from tests.field_cases.cases import Case, Unsupported, wire_of
+from tests.field_cases.cases import Case, wire_of
 from tests.field_cases.model import caps_of, referee_of, target_of
 from tests.field_cases.outcome import Outcome
 from tests.field_cases.request import marks_in
 
 
 def convert(case: Case, room: Room) -> Outcome:
-    case.only(*MEMBERS, "from", settings=SETTINGS)
+    case.only(*MEMBERS, "from", "route_supports_cache_control", settings=SETTINGS)
     return _converted(case, room, [case.input.get("wire", "anthropic.messages")])
 
 
@@ -24,18 +24,19 @@ def convert_matrix(case: Case, room: Room) -> Outcome:
 def _converted(case: Case, room: Room, targets: list[Any]) -> Outcome:
     source = wire_of(case.input["from"])
     messages = messages_of(case, source)
-    if marks_in(messages):
-        raise Unsupported("marks of the caller")
+    marks = marks_in(messages) > 0 and case.input.get("route_supports_cache_control", True)
     whole = Outcome()
     for number, given in enumerate(targets):
         name, more = (given, {}) if isinstance(given, str) else (given["wire"], dict(given))
         more.pop("wire", None)
-        bench = Bench(case, room, wire=source, marks=False, name=f"to {number}")
+        bench = Bench(case, room, wire=source, marks=marks, name=f"to {number}")
         bench.begin(messages)
         bench.record(messages)
+        if marks:
+            bench.session.sync(messages)
         wire = wire_of(name)
         if wire != source or more:
-            bench.target = target_of(wire, caps_of(case, **more), case.settings, marks=False)
+            bench.target = target_of(wire, caps_of(case, **more), case.settings, marks=marks)
             bench.wire = wire
             bench.referee = referee_of(bench.target)
             bench.reopen()

@@ -1,7 +1,7 @@
 """cache_plan: where the engine puts cache marks, in one request or over a session.
 
 The engine has one planner for the whole request, so wishes of several contributors (`marked`) need no word of
-their own; marks of a caller are not taken over.
+their own. A caller's own marks come with the list that it holds.
 """
 
 from __future__ import annotations
@@ -12,22 +12,40 @@ from tests.field_cases import wire_forms
 from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat, messages_of
 from tests.field_cases.cases import Case, Unsupported
 from tests.field_cases.outcome import Outcome
+from tests.field_cases.request import MARK
 
 
 def cache_plan(case: Case, room: Room) -> Outcome:
-    case.only(*MEMBERS, "marked", settings=SETTINGS)
+    case.only(*MEMBERS, "marked", "mark_message", "caller_markers", settings=SETTINGS)
     bench = Bench(case, room)
     messages = messages_of(case)
     bench.begin(messages)
     bench.record(messages)
+    if places := _callers(case):
+        bench.session.sync(with_marks(messages, places))
     bench.compile()
-    bench.outcome.warnings = warnings_of(bench)
+    bench.outcome.values = {"caller_marks": places}
     return bench.outcome
 
 
-def warnings_of(bench: Bench) -> list[Any]:
-    """Return the warnings of the request compiled last: the product gives none with a request."""
-    return []
+def _callers(case: Case) -> list[int]:
+    """Return the messages on which the caller of a case had set marks."""
+    given = case.input.get("caller_markers", [])
+    places = [*given, case.input["mark_message"]] if "mark_message" in case.input else given
+    if not isinstance(places, list) or not all(isinstance(place, int) for place in places):
+        raise Unsupported("marks of a caller beside messages")
+    return places
+
+
+def with_marks(messages: list[dict[str, Any]], places: list[int]) -> list[dict[str, Any]]:
+    """Return messages with a mark on the last block of some."""
+    marked = [dict(message) for message in messages]
+    for place in places:
+        content = marked[place]["content"]
+        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else list(content)
+        blocks[-1] = {**blocks[-1], MARK: {"type": "ephemeral"}}
+        marked[place]["content"] = blocks
+    return marked
 
 
 def cache_plan_many(case: Case, room: Room) -> Outcome:

@@ -14,7 +14,7 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     if not opened and start <= first < compiled.size and compiled.unit(first).role == "assistant":
         yield Broken(rule="role_order", unit=compiled.head, events=(), fault="the assistant speaks first")
     last = compiled.size - 1
-    if compiled.size and compiled.unit(last).role == "assistant":
+    if compiled.size and compiled.unit(last).role == "assistant" and not compiled.target.spec.prefill:
         events = compiled.unit(last).events
         yield Broken(rule="role_order", unit=last, events=events, fault="the assistant speaks last")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foreword.compiler.blocks import block_of, repeats
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.compiler.render import block_of, repeats
 from foreword.core.block import Image, Text
 from foreword.core.view import Item, Notice, Turn
 

@@ -11,10 +11,11 @@ from collections.abc import Sequence
 
 import msgspec
 
+from foreword.compiler.blocks import block_of
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import CutPoints
 from foreword.compiler.passes.externalize import excerpt_replacement, rewrite_draft
-from foreword.compiler.render import block_of, read_tool_name
+from foreword.compiler.render import read_tool_name
 from foreword.compiler.summary import summarize
 from foreword.core.block import Text
 from foreword.core.event import Draft, Replacement, Why
@@ -74,7 +75,14 @@ def levels(keep: int, ratio: float) -> tuple[Level, ...]:
     )
 
 
-def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
+class Reduction(msgspec.Struct, kw_only=True):
+    """``drafts`` to append (empty: not worth an epoch), and the counted size they leave."""
+
+    drafts: list[Draft]
+    left: int
+
+
+def reduce(compiled: Compiled, attempt: int, why: Why) -> Reduction:
     """Propose the rewrites that bring ``compiled`` down, or nothing when it isn't worth an epoch.
 
     ``attempt``: how many rewrites were already tried for this request; each starts one level further.
@@ -84,7 +92,7 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
     low = budget.counted(int(room * policy.low_water))
     high = budget.counted(room)
     hard = budget.counted(max(0, budget.limit - budget.unseen))
-    over = compiled.predicted > budget.limit
+    over = compiled.least > budget.limit
     sizes = sizes_of(compiled)
     best: Plan | None = None
     for number, level in enumerate(levels(policy.keep_interactions, policy.summary_ratio)):
@@ -96,21 +104,19 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> list[Draft]:
         if plan.left <= (low if number < 2 else high):
             break
     if best is None or (best.left > hard and over):
-        shrunk = _shrink_newest(compiled, sizes, hard - (best.left if best else compiled.counted))
-        if shrunk:
-            best = best or Plan(cleared=[], summarized=[], left=compiled.counted)
-            best.cleared = [*best.cleared, *shrunk]
-    if best is None or not (best.cleared or best.summarized):
-        return []
+        best = best or Plan(cleared=[], summarized=[], left=compiled.counted)
+        shrunk = _shrink_newest(compiled, sizes, hard - best.left)
+        best.cleared = [*best.cleared, *shrunk]
+        best.left -= sum(replacement.tokens_removed for replacement in shrunk)
     gain = compiled.counted - best.left
-    if not over and gain < policy.min_gain * high:
-        return []
+    if not (best.cleared or best.summarized) or (not over and gain < policy.min_gain * high):
+        return Reduction(drafts=[], left=compiled.counted)
     drafts: list[Draft] = []
     if best.cleared:
         drafts.append(rewrite_draft("cleared", why, best.cleared, epoch=True))
     if best.summarized:
         drafts.append(rewrite_draft("summarized", why, best.summarized, epoch=True))
-    return drafts
+    return Reduction(drafts=drafts, left=best.left)
 
 
 def sizes_of(compiled: Compiled) -> Sizes:
@@ -281,7 +287,7 @@ def _merged(compiled: Compiled, old: Sequence[Item], sizes: Sizes, level: Level)
     }
     size = sum(sizes.of(item) for item in old) + sum(sizes.summaries.get(events, 0) for events in covered)
     room = compiled.budget.counted(compiled.budget.available)
-    limit = max(_LEAST_SUMMARY, int(room * compiled.policy.summary_share * (0.5 if level.ratio else 0.0)))
+    limit = max(_LEAST_SUMMARY, int(room * compiled.policy.summary_share * 0.5)) if level.ratio else 0
     replacement = _summary(compiled, old, size, limit)
     if replacement.tokens_removed <= 0:
         return Plan(cleared=[], summarized=[], left=compiled.counted)

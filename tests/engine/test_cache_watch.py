@@ -1,0 +1,85 @@
+"""The warning when an answer reads less than half of what the request before had sent."""
+
+import logging
+
+import pytest
+
+from foreword.core.usage import Usage
+from foreword.engine.cache_watch import fall_of
+from foreword.engine.session import Session
+from foreword.engine.target import target_for
+from tests.engine.sessions import answer_message
+
+TARGET = target_for("anthropic", "claude-opus-4-8")
+SECOND = 1_000_000
+
+
+class Clock:
+    """A clock that is set by hand."""
+
+    now = 1_764_500_000 * SECOND
+
+    def __call__(self) -> int:
+        return self.now
+
+
+def usage(prompt: int, read: int | None) -> Usage:
+    """Usage of a prompt of which so much was read."""
+    return Usage(
+        uncached=prompt - (read or 0), cache_read=read, cache_write_short=0, cache_write_long=0, output=1
+    )
+
+
+def asked(
+    session: Session, words: str, prompt: int, read: int | None, model: str = "claude-opus-4-8"
+) -> None:
+    """Say something, compile the request and record the answer with its usage."""
+    session.say(words)
+    session.compile()
+    session.answered(answer_message("Yes."), model=model, usage=usage(prompt, read))
+
+
+@pytest.fixture
+def clock() -> Clock:
+    """A clock of the test's own."""
+    return Clock()
+
+
+@pytest.fixture
+def session(clock: Clock) -> Session:
+    """A session with one answer, whose prompt of 40,000 tokens was written."""
+    made = Session.open(None, "watched", target=TARGET, clock=clock)
+    asked(made, "Go.", 40_000, 0)
+    return made
+
+
+def test_a_fall_is_logged_at_once(session: Session, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
+    """It names the session, both figures, how long the cache lay idle, and the command that explains it."""
+    clock.now += 400 * SECOND
+    with caplog.at_level(logging.WARNING, "foreword.cache"):
+        asked(session, "On.", 41_000, 19_999)
+    [record] = caplog.records
+    assert record.name == "foreword.cache"
+    for part in ("watched", "19,999", "40,000", "400 s", "live 300 s", "foreword cache explain watched"):
+        assert part in record.getMessage()
+
+
+@pytest.mark.parametrize("read", [20_000, 40_000, None])
+def test_half_is_enough_and_unknown_says_nothing(
+    session: Session, read: int | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """A read of half of what was sent, of all, or one that the provider doesn't report."""
+    asked(session, "On.", 41_000, read)
+    assert caplog.records == []
+
+
+def test_what_was_meant_to_break_is_no_fall(session: Session, caplog: pytest.LogCaptureFixture) -> None:
+    """An epoch lies between, another model answered, or the prompt was under the model's minimum."""
+    session.revoke(1, "Stop.")
+    asked(session, "On.", 41_000, 0)
+    asked(session, "On.", 41_000, 0, model="claude-opus-5-5")
+    short = Session.open(None, "short", target=TARGET)
+    asked(short, "Go.", 1_000, 0)
+    asked(short, "On.", 1_010, 0)
+    assert caplog.records == []
+    assert fall_of("empty", [], TARGET) is None
