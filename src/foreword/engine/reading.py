@@ -13,10 +13,10 @@ from foreword.core.event import Event, SessionOpened
 from foreword.core.frame import frame
 from foreword.core.reference import content_bytes, parse_reference
 from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
+from foreword.store.store import Store
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
-    from foreword.store.store import Store
 
 PAGE_LINES = 400
 _NUMBERS = ("offset", "limit", "tail", "start")
@@ -48,13 +48,17 @@ def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
     Raises: UnknownReference, UnknownSession, UnknownEvent; Gone with the reason when it was erased.
     """
     wanted = parse_reference(ref)
-    store = getattr(source, "store", source)
-    if hasattr(source, "view") and wanted.session in (source.id, source.alias):  # type: ignore[union-attr]
-        events = list(source.events)  # type: ignore[union-attr]
-        name = source.id  # type: ignore[union-attr]
+    if isinstance(source, Store):
+        store: Store | None = source
+        own = None
+    else:
+        store = source.store
+        own = source if wanted.session in (source.id, source.alias) else None
+    if own is not None:
+        name, events = own.id, list(own.events)
     elif store is not None:
-        name = store.resolve(wanted.session)  # type: ignore[union-attr]
-        events = store.load(name)  # type: ignore[union-attr]
+        name = store.resolve(wanted.session)
+        events = store.load(name)
     else:
         raise UnknownReference(ref, "this session is in memory and knows no other")
     if wanted.seq >= len(events):

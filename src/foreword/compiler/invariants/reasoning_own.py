@@ -18,14 +18,15 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
             continue
         event = events[unit.events[0]]
         body = event.body
-        sent = events[body.request].body if isinstance(body, Answered) and body.request is not None else None
+        request = body.request if isinstance(body, Answered) and body.request is not None else -1
+        sent = events[request].body if request >= 0 else None
         if not isinstance(sent, RequestSent) or event.origin not in OWN_ORIGINS:
             fault = "reasoning that was not returned to us"
         elif (sent.wire, sent.model) != (target.codec.wire, target.params.model):
             fault = f"reasoning of {sent.model} on {sent.wire}"
         elif event.seq == compiled.epoch.body.block:
             continue  # what stands behind a compaction block is bound to that
-        elif target.spec.binds_thinking and body.request < compiled.epoch.seq:  # type: ignore[union-attr, operator]
+        elif target.spec.binds_thinking and request < compiled.epoch.seq:
             fault = "reasoning bound to a prefix that no longer stands"
         else:
             continue

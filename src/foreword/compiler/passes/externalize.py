@@ -7,7 +7,7 @@ from foreword.compiler.excerpt import excerpt_tokens
 from foreword.compiler.policy import Policy
 from foreword.compiler.render import read_tool_name
 from foreword.core.block import Text, ToolResult, plain_text
-from foreword.core.event import Draft, Replacement, Rewritten, Why
+from foreword.core.event import Draft, How, Replacement, Rewritten, Why
 from foreword.core.frame import frame
 from foreword.core.reference import recall
 from foreword.core.target import Target
@@ -99,8 +99,8 @@ def excerpt_replacement(
     )
 
 
-def rewrite_draft(how: str, why: Why, replacements: list[Replacement], *, epoch: bool) -> Draft:
+def rewrite_draft(how: How, why: Why, replacements: list[Replacement], *, epoch: bool) -> Draft:
     """Return the draft of a rewrite; its causes are the events it replaces."""
     causes = tuple(sorted({seq for replacement in replacements for seq in replacement.events}))
-    body = Rewritten(how=how, why=why, replacements=tuple(replacements), epoch=epoch)  # type: ignore[arg-type]
+    body = Rewritten(how=how, why=why, replacements=tuple(replacements), epoch=epoch)
     return Draft(body=body, actor="engine", origin="engine", trust="engine", causes=causes)
