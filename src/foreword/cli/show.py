@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from foreword.cli import options
@@ -51,10 +53,10 @@ def command(
             _print_step(one)
 
 
-def _print_overview(one: dict[str, object]) -> None:
+def _print_overview(one: dict[str, Any]) -> None:
     from foreword.cli.stats import print_categories
 
-    print_categories(one["tokens"])  # type: ignore[arg-type]
+    print_categories(one["tokens"])
     emit()
     rows: list[list[Cell]] = [
         [
@@ -65,16 +67,15 @@ def _print_overview(one: dict[str, object]) -> None:
             row["calls"],
             one_line(row["begins"], 60),
         ]
-        for row in one["by_step"]  # type: ignore[attr-defined]
+        for row in one["by_step"]
     ]
     table(("step", "context", "new", "answer", "calls", "begins"), rows)
 
 
-def _print_step(one: dict[str, object]) -> None:
+def _print_step(one: dict[str, Any]) -> None:
     emit(f"step {one['step']}: {one['context']:,} tokens in the context, {one['new']:,} of them new")
     emit()
     rows: list[list[Cell]] = [
-        [row["category"], row["tool"] or "", row["tokens"], one_line(row["text"], 90)]
-        for row in one["rows"]  # type: ignore[attr-defined]
+        [row["category"], row["tool"] or "", row["tokens"], one_line(row["text"], 90)] for row in one["rows"]
     ]
     table(("category", "tool", "tokens", "text"), rows)

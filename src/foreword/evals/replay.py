@@ -222,16 +222,14 @@ class Replay:
     def _billed(self, body: Answered, verdict: Verdict) -> Usage | None:
         if verdict.status != 200:
             return None
-        usage: Usage = self.target.codec.usage_from(verdict.usage_body)  # type: ignore[attr-defined]
+        usage = self.session.codec.usage_from(verdict.usage_body)
         said = [
             block.text if isinstance(block, Text | Thinking) else f"{block.name} {block.arguments}"
             for block in body.message.blocks
             if isinstance(block, Text | Thinking | ToolCall)
         ]
         output = sum(self.target.counter.count_many(said)) if said else 0
-        return msgspec.structs.replace(
-            usage, output=round(output * self.session.policy.uncalibrated_factor / 1.6)
-        )
+        return msgspec.structs.replace(usage, output=output)
 
     # -- the report ----------------------------------------------------------------------------------------
 
