@@ -91,6 +91,8 @@ def referee_for(
     make, _ = REFEREES[target.codec.wire]
     seals = target.codec.wire in ("anthropic", "openai-responses", "gemini")
     more = {"accept_foreign_signatures": True} if foreign and seals else {}
+    if target.codec.turns:
+        more["strict_alternation"] = True
     return make(facts=facts_of(target, 0), seed=seed, script=script or (), **more)
 
 

@@ -10,18 +10,22 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foreword.compiler.policy import Policy
+from foreword.core.catalog import Catalog
 from foreword.core.event import EpochStarted
 from foreword.core.target import Target
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.histories import BOUND, MODELS, OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of
 
+ALTERNATING = Catalog.load().override('[[model]]\nid = "gpt-6.1-sol"\nstrict_alternation = true\n')
 TARGETS = {
     "anthropic": target_of("anthropic"),
     "anthropic, small window": target_of("anthropic", 6_000),
     "anthropic, bound thinking": target_of("anthropic", 6_000, model=BOUND),
     "openai-chat": target_of("openai-chat"),
     "openai-chat, small window": target_of("openai-chat", 6_000),
+    "openai-chat, turns": target_of("openai-chat", catalog=ALTERNATING),
+    "openai-chat, turns, small window": target_of("openai-chat", 6_000, catalog=ALTERNATING),
     "anthropic, no reader": target_of("anthropic", 9_000, reader="none"),
     "openai-chat, shell": target_of("openai-chat", 9_000, reader="shell"),
     "openai-responses": target_of("openai-responses"),

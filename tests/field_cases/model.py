@@ -76,7 +76,7 @@ def target_of(
         found["thinking"] = {"type": "enabled"}
     return Target(
         spec=_spec(wire, caps, marks=marks),
-        codec=codec(wire),
+        codec=codec(wire, alternating=bool(settings.get("strict_alternation"))),
         counter=Chars4(),
         params=Params(model=NAME, max_output=max(1, min(reserve, caps["max_output"])), keys=found),
         window=window,

@@ -21,9 +21,18 @@ CODECS = {
 }
 
 
-def codec(wire: str) -> WireCodec:
-    """Return the codec of a wire. Raises: UnknownWire, which lists the known ones."""
+ALTERNATING = {"openai-chat": "foreword.codecs.openai_chat_alternating:AlternatingChatCodec"}
+"""Wire -> its codec for servers on which user and assistant must take turns; the other wires merge neighbours anyway,
+or have no such servers."""
+
+
+def codec(wire: str, *, alternating: bool = False) -> WireCodec:
+    """Return the codec of a wire; ``alternating``: for a server that refuses two neighbours of one role.
+
+    Raises: UnknownWire, which lists the known ones.
+    """
     if wire not in CODECS:
         raise UnknownWire(wire, tuple(CODECS))
-    module, _, name = CODECS[wire].partition(":")
+    found = ALTERNATING.get(wire, CODECS[wire]) if alternating else CODECS[wire]
+    module, _, name = found.partition(":")
     return cast(WireCodec, getattr(import_module(module), name)())

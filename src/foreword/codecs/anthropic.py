@@ -71,7 +71,6 @@ class AnthropicCodec(NothingLate):
     """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
     tools_tokens = 350
     """The low end of what is reported (300 to 700) for the hidden tool-use instructions."""
-    merges = True
     system_anywhere = False
     late = frozenset({"tool_addition", "tool_removal", "output_config"})
     effort = ("output_config", "effort")
@@ -191,6 +190,12 @@ class AnthropicCodec(NothingLate):
 
     def betas(self, params: Params) -> tuple[str, ...]:
         return named_betas(params.keys, ANTHROPIC_BETAS)
+
+    def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
+        """Whether a piece begins a message: neighbours of one role share one."""
+        return piece.section == "message" and (
+            before is None or (before.section, before.role) != (piece.section, piece.role)
+        )
 
     def between(self, before: Unit | None, unit: Unit) -> bytes:
         """Return the bytes between two neighbouring units, or before the first."""

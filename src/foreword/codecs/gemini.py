@@ -59,7 +59,6 @@ class GeminiCodec(NothingLate):
     message_tokens = 3
     """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
     tools_tokens = 0
-    merges = True
     system_anywhere = False
 
     decode_request = staticmethod(decode_request)
@@ -145,6 +144,12 @@ class GeminiCodec(NothingLate):
             (result, result_form(result, own=False, name=names.get(result.call_id))) for result in results
         ]
         return [_piece("user", result, form, index) for index, (result, form) in enumerate(forms)]
+
+    def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
+        """Whether a piece begins a message: neighbours of one role share one."""
+        return piece.section == "message" and (
+            before is None or (before.section, before.role) != (piece.section, piece.role)
+        )
 
     def between(self, before: Unit | None, unit: Unit) -> bytes:
         """Return the bytes between two neighbouring units, or before the first."""

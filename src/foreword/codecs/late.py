@@ -7,7 +7,7 @@ of the beta names: the provider's pages of each feature; both read 2026-11-30.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 import msgspec
 
@@ -41,6 +41,7 @@ class NothingLate:
     """A wire whose history holds messages only, and whose requests hold no cache marks."""
 
     marks_end: bool = False
+    turns: Literal["", "alternate"] = ""
     late: frozenset[str] = frozenset()
     effort: tuple[str, ...] = ()
     task_budget: tuple[str, ...] = ()

@@ -7,7 +7,7 @@ user's message, where that has parts: a string is never made into parts for its 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from foreword.codecs.late import NothingLate
@@ -73,7 +73,6 @@ class OpenAIChatCodec(NothingLate):
     marks_end = True
     message_tokens = 3
     tools_tokens = 0
-    merges = False
     system_anywhere = True
     effort = ("reasoning_effort",)
 
@@ -170,14 +169,22 @@ class OpenAIChatCodec(NothingLate):
         forms = [*parts, *calls]
         # Some servers of this wire return their reasoning under this name and want it back.
         told = [*reasoning.values(), str(extra.get("reasoning_content") or "")]
-        texts = [*told, *(form.text for form in forms)]
         form = Form(
             value=value,
-            text="\n".join(text for text in texts if text),
+            text=_lines([*told, *(form.text for form in forms)]),
             media_tokens=sum(form.media_tokens for form in forms),
             lost=(*(() if kept else ("reasoning",)), *(word for form in forms for word in form.lost)),
         )
-        return [*pieces, _piece(form, "tool_call" if calls else _kind(parts), blocks[0][0])]
+        whole = _piece(form, "tool_call" if calls else _kind(parts), blocks[0][0])
+        beside = _lines([*told, *(call.text for call in calls)])
+        return [*pieces, *self.said(whole, form.value, _lines(part.text for part in parts), beside)]
+
+    def said(self, whole: Piece, value: Mapping[str, Any], text: str, beside: str) -> list[Piece]:
+        """Return the pieces of a message whose members are ``value``: one.
+
+        ``text`` and ``beside``: what a tokenizer reads in its content, and in its other members.
+        """
+        return [whole]
 
     def reasoning(
         self, message: Message, *, called: bool, thinking: bool, params: Params | None
@@ -188,6 +195,10 @@ class OpenAIChatCodec(NothingLate):
     def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
         """Encode results as messages of role `tool`, in order, then one user message with their pictures."""
         return _results(results, range(len(results)), self.wire, own=False)
+
+    def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
+        """Whether a piece begins a message: each one that is said is one."""
+        return piece.section in ("system", "message")
 
     def between(self, before: Unit | None, unit: Unit) -> bytes:
         """Return the bytes between two neighbouring units, or before the first."""
@@ -227,6 +238,10 @@ def _results(results: Sequence[ToolResult], sources: Sequence[int], wire: str, *
         shown = [any(isinstance(part, Image) for part in result.content) for result in results]
         pieces.append(_piece(images, "image", sources[shown.index(True)]))
     return pieces
+
+
+def _lines(texts: Iterable[str]) -> str:
+    return "\n".join(text for text in texts if text)
 
 
 def _kind(parts: Sequence[Form]) -> str:

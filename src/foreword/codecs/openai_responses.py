@@ -68,7 +68,6 @@ class OpenAIResponsesCodec(NothingLate):
     message_tokens = 3
     """The provider publishes no rule for items; the figure of its Chat wire, corrected by calibration."""
     tools_tokens = 0
-    merges = False
     system_anywhere = True
     late = frozenset({"additional_tools", "configuration_update"})
     effort = ("reasoning", "effort")
@@ -191,6 +190,10 @@ class OpenAIResponsesCodec(NothingLate):
             for result in results
         ]
         return [_piece("tool", "tool_result", form, index) for index, form in enumerate(forms)]
+
+    def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
+        """Whether a piece begins a message: each one that is said is one."""
+        return piece.section in ("system", "message")
 
     def between(self, before: Unit | None, unit: Unit) -> bytes:
         """Return the bytes between two neighbouring units, or before the first."""

@@ -6,7 +6,7 @@ Decided for what no request has shown yet, behind what was sent; so it is the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -18,6 +18,9 @@ from foreword.core.target import Target
 OPERATOR = ("system", "developer")
 UNANSWERED = frame("note", "No answer to this was recorded.")
 GO_ON = frame("note", "Go on.")
+
+_OTHER: Mapping[str, tuple[str, Role]] = {"user": (UNANSWERED, "assistant"), "assistant": (GO_ON, "user")}
+"""Role -> what the other says between two messages of it, where a server wants turns."""
 
 
 class Placed(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -59,6 +62,8 @@ def settle(placed: Sequence[Placed], target: Target, previous: Unit | None) -> l
     A notice goes by the operator's channel where that is legal, else by the user's. What has no form there (a
     change of tools) makes its place legal, at the cost of a note.
     """
+    if target.codec.turns:
+        return list(_alternating(placed, target, previous))
     role = previous.role if previous is not None and previous.section == "message" else ""
     if target.codec.system_anywhere or (role not in OPERATOR and not any(map(_operator, placed))):
         return list(placed)
@@ -71,6 +76,19 @@ def settle(placed: Sequence[Placed], target: Target, previous: Unit | None) -> l
             found.append(each)
             role = each.piece.role
     return found
+
+
+def _alternating(placed: Sequence[Placed], target: Target, previous: Unit | None) -> Iterator[Placed]:
+    """Yield the pieces with a note between two messages of one role that can't be made one."""
+    before: Unit | Piece | None = previous
+    for item in placed:
+        piece = item.piece
+        same = before is not None and before.section == piece.section == "message" and before.role == piece.role
+        if same and piece.role in _OTHER and target.codec.opens(before, piece):
+            text, role = _OTHER[piece.role]
+            yield from engine_text(target, text, "envelope", (), "placing", "the server wants turns", role=role)
+        yield item
+        before = piece
 
 
 def _followers(placed: Sequence[Placed]) -> list[str]:

@@ -204,7 +204,7 @@ def _render(
             kind = "pin" if item.kept else "notice"
             text = frame(kind, item.text, topic=item.topic, event=item.seq)
             name: Category = "pins" if item.kept else "notice"
-            role = target.spec.notice_channel if _is_operators(view, item) else "user"
+            role = target.notice_channel if _is_operators(view, item) else "user"
             yield from _spoken(target, text, name, item.events, item.topic, role)
         case Interaction():
             yield from _render_interaction(
@@ -256,7 +256,7 @@ def _render_turn(view: View, target: Target, item: Turn, category: Category, bas
         text = frame(
             "notice", "\n".join(b.text for b in message.blocks if isinstance(b, Text)), role=message.role
         )
-        operators = target.spec.notice_channel == "system" and _trusted(view, item)
+        operators = target.notice_channel == "system" and _trusted(view, item)
         if operators and any(_changes_tools(block, target) for block in message.blocks):
             for piece in target.codec.message(message, thinking=False, params=target.params):
                 why = "a change that the caller said himself"
@@ -382,18 +382,16 @@ def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) ->
     placed = settle(placed, target, previous)
     counts = target.counter.count_many([p.piece.text for p in placed])
     units: list[Unit] = []
-    role = previous.role if previous is not None and previous.section == "message" else ""
+    before: Unit | Piece | None = previous
     exact = target.counter.exact
     overhead = target.codec.message_tokens
     first_tool = previous is None
     for item, count in zip(placed, counts, strict=True):
         piece = item.piece
-        opens = piece.section == "message" and not (target.codec.merges and piece.role == role)
-        if piece.section == "message":
-            role = piece.role
         tokens = count + piece.media_tokens
-        if opens or (piece.section == "system" and not target.codec.merges):
+        if target.codec.opens(before, piece):
             tokens += overhead
+        before = piece
         if piece.section == "tool" and first_tool:
             tokens += target.codec.tools_tokens
             first_tool = False

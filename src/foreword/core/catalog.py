@@ -130,6 +130,13 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether the last message may be the start of the assistant's answer."""
     mid_system: bool = False
     """Whether a system message may stand in mid-conversation."""
+    strict_alternation: bool = False
+    """Whether two neighbours of one role are refused, as some chat templates do; then no message of the operator
+    stands in mid-conversation either."""
+    vision: bool | None = None
+    """Whether the model reads pictures."""
+    max_string_chars: int | None = None
+    """The longest text that a request may hold in one string, in characters; None: no such limit is known."""
     notice_channel: Literal["system", "developer", "user"] = "user"
     provider_compaction: bool | None = None
     """Whether the provider writes compaction blocks for this model."""

@@ -119,8 +119,9 @@ class Codec(Protocol):
     """Whether the provider itself marks the end of a request for its cache."""
     system_anywhere: bool
     """Whether a system message may stand between any two messages."""
-    merges: bool
-    """Whether neighbouring units of one role stand in one message."""
+    turns: Literal["", "alternate"]
+    """How turns must follow each other: "alternate" where a server refuses two neighbours of one role; "": as the
+    wire has it."""
     message_tokens: int
     """Tokens a message costs beyond its text, by the provider's public rule."""
     tools_tokens: int
@@ -151,6 +152,10 @@ class Codec(Protocol):
 
     def betas(self, params: Params) -> tuple[str, ...]:
         """Return the names of beta headers that the parameters need."""
+        ...
+
+    def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
+        """Whether a piece begins a message of its own behind ``before`` (None: it is the first)."""
         ...
 
     def between(self, before: Unit | None, unit: Unit) -> bytes: ...

@@ -8,6 +8,7 @@ from typing import Any, cast
 import msgspec
 from msgspec import Struct
 
+from foreword.core.block import Role
 from foreword.core.canonical import compact, digest
 from foreword.core.catalog import ModelSpec
 from foreword.core.request import Codec, Params
@@ -63,7 +64,13 @@ class Target(Struct, frozen=True, kw_only=True):
         """
         layered = {piece.kind for piece in self.codec.keys(self.params)}
         keys = {name: value for name, value in self.params.keys.items() if name in layered}
-        return digest(compact([self.codec.wire, keys, self.reader])).hex()
+        turns = [self.codec.turns] if self.codec.turns else []
+        return digest(compact([self.codec.wire, keys, self.reader, *turns])).hex()
+
+    @property
+    def notice_channel(self) -> Role:
+        """Whose words a notice of the engine is sent as, where the operator may say it."""
+        return "user" if self.codec.turns else self.spec.notice_channel
 
     @property
     def effort(self) -> str | None:
@@ -103,7 +110,7 @@ class Target(Struct, frozen=True, kw_only=True):
         """Whether units made for ``other`` are units for this target too."""
         return (
             self.codec.wire == other.codec.wire
-            and self.codec.version == other.codec.version
+            and (self.codec.version, self.codec.turns) == (other.codec.version, other.codec.turns)
             and self.params == other.params
             and self.reader == other.reader
             and self.counter.name == other.counter.name

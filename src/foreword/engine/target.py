@@ -27,6 +27,7 @@ def target_for(
     reader: str = "tool",
     count: Literal["auto", "estimate", "o200k"] = "auto",
     keys: dict[str, Any] | None = None,
+    catalog: Catalog | None = None,
 ) -> Target:
     """Return whom to compile for.
 
@@ -34,16 +35,17 @@ def target_for(
     tokens, None: the catalog's. ``reserve_output``: tokens kept free for the answer, None: min(largest output,
     window / 8). ``max_output``: tokens asked for in the request, None: the reserve, at most 20,000.
     ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form.
+    ``catalog``: None: the one that comes with the package; ``Catalog.load().override(text)`` makes another.
     Raises: UnknownModel; CodecError for an unknown wire; MissingExtra when ``count`` asks for one.
     """
-    spec = Catalog.load().model(model)
+    spec = (catalog or Catalog.load()).model(model)
     size = spec.window if window is None else window
     largest = spec.max_output or _DEFAULT_MAX_OUTPUT
     reserve = max(1, min(largest, size // 8)) if reserve_output is None else reserve_output
     asked = max(1, min(reserve, largest, max_output if max_output is not None else _UNSTREAMED_OUTPUT))
     return Target(
         spec=spec,
-        codec=codec(provider),
+        codec=codec(provider, alternating=spec.strict_alternation),
         counter=counter(count),
         params=Params(model=model, max_output=asked, keys=keys or {}),
         window=size,

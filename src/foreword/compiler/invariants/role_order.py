@@ -13,10 +13,21 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     first = compiled.head
     if not opened and start <= first < compiled.size and compiled.unit(first).role == "assistant":
         yield Broken(rule="role_order", unit=compiled.head, events=(), fault="the assistant speaks first")
+    if compiled.target.codec.turns:
+        yield from _taken(compiled, start)
     last = compiled.size - 1
     if compiled.size and compiled.unit(last).role == "assistant" and not compiled.target.spec.prefill:
         events = compiled.unit(last).events
         yield Broken(rule="role_order", unit=last, events=events, fault="the assistant speaks last")
+
+
+def _taken(compiled: Compiled, start: int) -> Iterator[Broken]:
+    """Report messages of one role that follow each other on a server that wants turns."""
+    for index in range(max(start, compiled.head + 1), compiled.size):
+        before, unit = compiled.unit(index - 1), compiled.unit(index)
+        alike = before.section == "message" and before.role == unit.role and unit.role in ("user", "assistant")
+        if alike and compiled.target.codec.opens(before, unit):
+            yield Broken(rule="role_order", unit=index, events=unit.events, fault="two messages of one role")
 
 
 RULE = Invariant(

@@ -1,0 +1,101 @@
+"""The Chat wire of a server that wants turns: neighbours become one message, and what was sent stays a prefix."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from foreword.core.block import Image, Message, Text, ToolSpec
+from foreword.core.catalog import Catalog
+from foreword.core.event import Draft, Said
+from foreword.engine.session import Session
+from foreword.testing.script import Answer, Call
+from tests.histories import PIXEL, Script, digests, referee_for, target_of
+
+STRICT = Catalog.load().override('[[model]]\nid = "gpt-6.1-sol"\nstrict_alternation = true\n')
+TARGET = target_of("openai-chat", catalog=STRICT)
+
+
+def opened() -> Session:
+    return Session.open(None, "turns", target=TARGET)
+
+
+def messages(session: Session) -> list[dict[str, Any]]:
+    """Compile, have the strict referee judge it, and return the messages without the system's."""
+    compiled = session.compile()
+    assert referee_for(TARGET).judge(compiled.body).violations == ()
+    return [one for one in json.loads(compiled.body)["messages"] if one["role"] != "system"]
+
+
+def test_texts_of_one_role_are_one_message() -> None:
+    """Two words of the user are one message, an empty line between them."""
+    session = opened()
+    session.say('first "quoted"\n')
+    session.say("second")
+    assert messages(session) == [{"role": "user", "content": 'first "quoted"\n\n\nsecond'}]
+
+
+def test_what_was_sent_stays_a_prefix() -> None:
+    """A word after a request that got no answer lengthens the message that was sent."""
+    session = opened()
+    session.say("first")
+    before = session.compile()
+    session.say("second")
+    after = session.compile()
+    assert digests(after)[: before.size] == digests(before)
+    assert after.body.startswith(before.body[: before.body.index(b"first") + 5])
+
+
+def test_calls_end_the_message_of_the_words_before_them() -> None:
+    """A message with words and calls is one message, and its results follow."""
+    session = opened()
+    session.offer([ToolSpec(name="bash", schema={"type": "object"})])
+    session.say("go")
+    script = Script()
+    referee = referee_for(TARGET, script)
+    script.answer = Answer(text="let me see", calls=(Call(name="bash", input={}, id="call_1"),))
+    _, body = referee.respond(session.compile().body)
+    session.record(body)
+    session.returned("call_1", "done")
+    said = messages(session)
+    assert [one["role"] for one in said] == ["user", "assistant", "tool"]
+    assert said[1]["content"] == "let me see"
+    assert said[1]["tool_calls"][0]["id"] == "call_1"
+
+
+def test_a_picture_next_to_words_of_the_same_role_is_kept_apart() -> None:
+    """A message of parts can't be joined to a string: a note of the other role stands between them."""
+    session = opened()
+    session.say("look")
+    picture = Message(role="user", blocks=(Text(text="this"), Image(media_type="image/png", data=PIXEL)))
+    session.append(Draft(body=Said(message=picture), trust="person", actor="user"))
+    said = messages(session)
+    assert [one["role"] for one in said] == ["user", "assistant", "user"]
+    assert said[2]["content"][1]["type"] == "image_url"
+
+
+def test_one_system_message_opens_the_request() -> None:
+    """Instructions of several blocks are one message, and a later pin is told as the user's turn."""
+    session = opened()
+    session.instruct("be brief", "be kind")
+    session.say("go")
+    session.compile()
+    session.pin("a rule")
+    roles = [one["role"] for one in json.loads(session.compile().body)["messages"]]
+    assert roles == ["system", "user"]
+    assert b'"be brief\\n\\nbe kind"' in session.compile().body
+
+
+def test_a_change_of_the_server_starts_an_epoch() -> None:
+    """The same session on a server without the rule is encoded anew, and the log says why."""
+    session = opened()
+    session.say("first")
+    session.say("second")
+    session.compile()
+    session.target = target_of("openai-chat")
+    again = session.compile()
+    assert again.epoch.number == 2
+    assert json.loads(again.body)["messages"][-2:] == [
+        {"role": "user", "content": "first"},
+        {"role": "user", "content": "second"},
+    ]
