@@ -42,8 +42,8 @@ def place_breakpoints(compiled: Compiled) -> Breakpoints:
 
     None stands where the prefix is under the model's minimum, by the higher of its estimates: there it does
     nothing, and a warning says so. Marks that the caller had set come next after those without which nothing would
-    be read; one that had to be left out is warned of. A mark that the provider sets itself (at the end, or by a
-    top-level member of the request) takes its room.
+    be read, then the end of the base; one of these that had to be left out is warned of. A mark that the provider
+    sets itself (at the end, or by a top-level member of the request) takes its room.
     """
     spec = compiled.target.spec
     minimum = spec.min_cacheable_tokens or 0
@@ -69,7 +69,7 @@ def place_breakpoints(compiled: Compiled) -> Breakpoints:
 
 
 def _wanted(compiled: Compiled) -> Iterator[tuple[int, str | None, bool]]:
-    """Yield (unit, TTL, whether the caller asked for it) in order of need."""
+    """Yield (unit, TTL, whether leaving it out is to be told) in order of need."""
     ours: list[int | None] = []
     if not _own_marks(compiled):
         ours.append(_markable(compiled, compiled.size - 1))
@@ -78,12 +78,14 @@ def _wanted(compiled: Compiled) -> Iterator[tuple[int, str | None, bool]]:
         ours.append(_markable(compiled, compiled.frozen - 1))
     if not compiled.frozen:
         ours.append(_markable(compiled, _common(compiled) - 1))
-    ours.append(_markable(compiled, compiled.head - 1))
     yield from ((index, None, False) for index in ours if index is not None)
     for marking in compiled.view.fold.marks:
         index = _unit_of(compiled, marking)
         if index is not None:
             yield index, marking.ttl, True
+    head = _markable(compiled, compiled.head - 1)
+    if head is not None:
+        yield head, None, bool(compiled.view.fold.marks)
     rest = [_markable(compiled, _boundary(compiled))]
     if compiled.frozen and added > SAFE_STEP:
         rest.append(_markable(compiled, compiled.frozen + added // 2))
@@ -199,6 +201,6 @@ def _too_short(compiled: Compiled, minimum: int) -> Warned:
 def _no_room(left_out: int, limit: int) -> Warned:
     return Warned(
         code="cache_marker_budget",
-        text=f"{left_out} cache marks of the caller were left out: a request takes {limit}",
+        text=f"{left_out} cache marks, the caller's or that of the base, were left out: a request takes {limit}",
         numbers={"left_out": left_out, "limit": limit},
     )
