@@ -1,6 +1,7 @@
 """Bill a session file: MB of file per second, read and billed, for files that grow fourfold.
 
-The file is made up in the form of Claude Code: several records a call, tool results of some hundred characters.
+Linear is a time that grows as the file does, and every line says by how much both did. Times are of the processor. The
+file is made up in the form of Claude Code: several records a call, tool results of some hundred characters.
 """
 
 from __future__ import annotations
@@ -60,20 +61,24 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         write(first := Path(folder, "first.jsonl"), 1)
         read(str(first))  # loads the tokenizer and the catalog, which no file is charged for
+        before: tuple[float, float] | None = None
         for steps in STEPS:
             path = Path(folder, f"{steps}.jsonl")
             write(path, steps)
             size = path.stat().st_size / 1e6
-            began = time.perf_counter()
+            began = time.process_time()
             sessions = read(str(path))
-            middle = time.perf_counter()
+            middle = time.process_time()
             document, _ = bill((Billed(session=one.session, facts=one.drafts) for one in sessions), Prices())
-            end = time.perf_counter()
+            end = time.process_time()
             assert document["calls"] == steps, document["calls"]
             print(
                 f"{steps:>6,} calls, {size:>5.1f} MB: {size / (end - began):>5.1f} MB/s "
                 f"(read {middle - began:.2f} s, billed {end - middle:.3f} s)"
-            )
+                + (f"; {(end - began) / before[1]:.1f} times the time for {size / before[0]:.1f} times the file"
+                   if before else "")
+            )  # fmt: skip
+            before = size, end - began
 
 
 if __name__ == "__main__":

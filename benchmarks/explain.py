@@ -1,6 +1,7 @@
 """How fast breaks are explained, how many causes stay unknown, and the cache model against recorded reads.
 
-Needs FOREWORD_DATA for recorded sessions; a made session, at two lengths, shows that the time grows with the file.
+Needs FOREWORD_DATA for recorded sessions; a made session shows how the time grows with the file. Times are of the
+processor.
 """
 
 from __future__ import annotations
@@ -20,22 +21,22 @@ from foreword.evals.calls import calls_of, unseen_of
 from foreword.importers.read import read
 
 FOLDERS = ("claude_code", "codex", "pi")
-MADE = (1_000, 8_000)
+MADE = (1_000, 2_000, 4_000, 8_000)
 """Calls of the made sessions; every tenth breaks."""
 
 
 def explain(path: Path) -> tuple[list[Break], list[Read], float, float]:
     """Return breaks and predicted reads of a file, and the seconds for reading and for explaining it."""
-    start = time.perf_counter()
+    start = time.process_time()
     sessions = read(str(path))
-    imported = time.perf_counter()
+    imported = time.process_time()
     signs = signs_of(str(path), sessions[0].format)
     breaks: list[Break] = []
     reads: list[Read] = []
     for number, session in enumerate(sessions):
         calls = calls_of(session.drafts, signs, side=number > 0)
         breaks += breaks_of(calls, session.session, Prices())
-    explained = time.perf_counter()
+    explained = time.process_time()
     for number, session in enumerate(sessions):
         calls = calls_of(session.drafts, signs, side=number > 0)
         reads += reads_of(calls, unseen_of(session.drafts))
@@ -74,11 +75,20 @@ def made(path: Path, calls: int) -> None:
 def main() -> None:
     """Print one row a file, then causes, shares and the score of the model."""
     print(f"{'file':32}{'MB':>7}{'breaks':>8}{'read s':>8}{'explain s':>10}{'MB/s':>8}{'explain MB/s':>14}")
+    before: tuple[int, float] | None = None
     with tempfile.TemporaryDirectory() as folder:
+        made(first := Path(folder, "first.jsonl"), 1)
+        explain(first)  # loads the tokenizer and the catalog, which no file is charged for
         for calls in MADE:
             path = Path(folder, f"made-{calls}.jsonl")
             made(path, calls)
-            show(path, *explain(path))
+            breaks, reads, *seconds = explain(path)
+            show(path, breaks, reads, *seconds)
+            size, spent = path.stat().st_size, sum(seconds)
+            if before is not None:
+                grown = f"{spent / before[1]:.1f} times the time for {size / before[0]:.1f} times the file"
+                print(f"{'':32}{grown}")
+            before = size, spent
     data = os.environ.get("FOREWORD_DATA")
     if not data:
         return

@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from foreword.core.block import Message, Text
-from foreword.core.event import GENESIS, Body, Draft, Event, Said, SessionOpened, encode_body, seal
+from foreword.core.event import Body, Draft, Event, Said, SessionOpened
+from foreword.core.sealing import GENESIS, encode_body, seal
 from foreword.store import Store
 from foreword.store.place import DATABASE
 

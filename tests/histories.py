@@ -5,24 +5,28 @@ from __future__ import annotations
 import os
 import random
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
 from typing import Any
+from unittest.mock import patch
 
 import msgspec
+from msgspec import UNSET
 
 from foreword.compiler.compile import Compiled, compile
 from foreword.compiler.invariants.check import broken
 from foreword.compiler.manifest import manifest
+from foreword.compiler.pipeline import Step, propose
 from foreword.compiler.policy import Policy
 from foreword.core.block import Image, Message, Opaque, Text, Thinking, ToolCall, ToolSpec
 from foreword.core.canonical import compact
-from foreword.core.event import Answered, Draft, Pinned, Said
+from foreword.core.event import Answered, Draft, Pinned, Run, Said
 from foreword.core.frame import escape
 from foreword.core.request import CATEGORIES
 from foreword.core.target import Target
 from foreword.core.view import View
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
-from foreword.errors import EmptyRequest, OverBudget
+from foreword.errors import CompileError, EmptyRequest, OverBudget
 from foreword.evals.replay import REFEREES, facts_of
 from foreword.testing.referee import Referee
 from foreword.testing.script import Answer, Call, Scripted
@@ -40,6 +44,7 @@ BOUND = "claude-opus-5-5"
 TIGHT = Policy(
     name="tight", keep_interactions=2, stage_tokens=400, clear_over=20, excerpt_tokens=120, result_tokens=600
 )
+RUNS: tuple[Run, ...] = ("ended", "ended", "ended", "running", "cancelled")
 AT = 1_790_000_000_000_000
 PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 ODD = (
@@ -143,6 +148,35 @@ def check_manifest(session: Session, compiled: Compiled) -> dict[str, Any]:
     for text in texts_within(session.events, made):
         assert compact(text)[1:-1] in compiled.body
     return made
+
+
+@contextmanager
+def each_pass_checked() -> Iterator[None]:
+    """While a session compiles one request: no pass breaks a rule that held before its events were appended."""
+    before: set[str] | None = None
+
+    def checked(view: View, policy: Policy, target: Target, previous: Any = None, sent: Any = None) -> Step:
+        nonlocal before
+        found = faulty(view, policy, target)
+        assert before is None or found is None or found <= before
+        before = found
+        return propose(view, policy, target, previous, sent)
+
+    with patch("foreword.engine.session.propose", checked):
+        yield
+
+
+def faulty(view: View, policy: Policy, target: Target) -> set[str] | None:
+    """Return the names of the rules that a request made now would break; None: none can be made yet.
+
+    Left out is what later passes see to, whatever earlier ones did: that a request only adds to what was sent, for
+    which an epoch may be due, and that it ends with the user.
+    """
+    try:
+        compiled = compile(view, policy, target)
+    except (CompileError, EmptyRequest):
+        return None
+    return {fault.rule for fault in broken(compiled)} - {"prefix_grows", "role_order"}
 
 
 class Walk:
@@ -255,10 +289,20 @@ class Walk:
                 (Text(text="one"), Text(text=""), Text(text="two")),
             )
         )  # fmt: skip
-        self.session.returned(call, content, is_error=self.rng.random() < 0.3)
+        code = self.rng.choice((UNSET, UNSET, None, 0, 1, -9))
+        run = self.rng.choice(RUNS)
+        self.session.returned(call, content, is_error=self.rng.random() < 0.3, exit_code=code, run=run)
         if call in self.open:
             self.open.remove(call)
         self.closed.append(call)
+
+    def work(self) -> None:
+        """A call begins and prints; perhaps one that nobody asked for, or that was answered long ago."""
+        call = self.rng.choice((*self.open, *self.closed[-2:], "nobody"))
+        self.session.start_marks = self.rng.random() < 0.5
+        self.session.started(call)
+        if self.rng.random() < 0.5:
+            self.session.printed(call, self.lines(1, 60))
 
     def late(self) -> None:
         """A result for a call that was answered long ago, or a second result of one."""
@@ -285,7 +329,7 @@ class Walk:
 
     def erase(self) -> None:
         """Erase one thing that was said or returned."""
-        kinds = ("said", "tool_returned", "answered", "pinned")
+        kinds = ("said", "tool_returned", "tool_printed", "answered", "pinned")
         known = [event.seq for event in self.session.events if event.kind in kinds and event.body is not None]
         if known:
             self.session.erase([self.rng.choice(known)], "asked to")
@@ -306,7 +350,8 @@ class Walk:
     def ask(self) -> Compiled | None:
         """Compile the next request and check it; None: it was refused as over budget."""
         try:
-            compiled = self.session.compile()
+            with each_pass_checked() if self.check else nullcontext():
+                compiled = self.session.compile()
         except OverBudget:
             self.refused += 1
             return None
@@ -353,7 +398,7 @@ class Walk:
         self.open += [call.id or "" for call in calls]
 
 
-FACTS = ("say", "say_nothing", "show", "told", "results", "results", "late", "orphan", "pin")
+FACTS = ("say", "say_nothing", "show", "told", "results", "results", "late", "orphan", "pin", "work")
 TURNS = ("answer", "answer", "answer", "results", "results")
 CHANGES = ("revoke", "instruct", "offer", "erase", "fork", "reopen")
 OPERATIONS = ("ask", *FACTS, *TURNS, *CHANGES)

@@ -15,6 +15,8 @@ from foreword.cli.main import COMMANDS, cli
 from foreword.cli.options import FORMATS as OFFERED_FORMATS
 from foreword.cli.options import WIRES
 from foreword.codecs import CODECS
+from foreword.compiler.invariants.check import INVARIANTS
+from foreword.compiler.invariants.rule import Invariant
 from foreword.compiler.policy import DEFAULT
 from foreword.core.event import Body, Event, Replacement
 from foreword.core.request import CATEGORIES
@@ -165,6 +167,19 @@ def errors() -> list[str]:
 def test_every_error_is_in_the_reference() -> None:
     """Each class of the tree, and those beside it, has a row; no row is of a class that is gone."""
     assert sorted(re.findall(r"^\| `(\w+)` \|", page("errors.md"), re.MULTILINE)) == sorted(errors())
+
+
+def test_every_rule_of_a_request_is_in_the_reference() -> None:
+    """Each named rule has a row, those that forbid cuts or tie items another; no row is of a rule that is gone."""
+    text = page("rules.md")
+    rows = re.findall(r"^\| `(\w+)` \|", section(text, "Rules of a request").partition("##")[0], re.MULTILINE)
+    assert sorted(rows) == sorted(rule.name for rule in INVARIANTS)
+    free = Invariant(name="", source="", holds=INVARIANTS[0].holds)
+    cutting = [
+        rule.name for rule in INVARIANTS if rule.forbids is not free.forbids or rule.ties is not free.ties
+    ]
+    rows = re.findall(r"^\| `(\w+)` \|", section(text, "Where history may be cut"), re.MULTILINE)
+    assert sorted(rows) == sorted(cutting)
 
 
 def test_every_event_is_in_the_reference() -> None:

@@ -6,9 +6,9 @@ Errors of other libraries are translated where they enter, never passed through.
 This module imports nothing, so that every layer can raise from it.
 
     ForewordError
-    ├ InvalidText
+    ├ InvalidText · InvalidNumber
     ├ MissingExtra
-    ├ CatalogError       UnknownModel
+    ├ CatalogError       UnknownModel · WireMismatch
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
     ├ CompileError       OverBudget · EmptyRequest · InvariantBroken · SpendLimitReached · SpendUnknown
     ├ CodecError         UnknownWire · MalformedRequest · MalformedResponse
@@ -36,6 +36,16 @@ class InvalidText(ForewordError):
         )
 
 
+class InvalidNumber(ForewordError):
+    """A number that JSON can't hold: ``value`` is NaN or an infinity."""
+
+    def __init__(self, value: float) -> None:
+        self.value = value
+        super().__init__(
+            f"{value} is no JSON number: no log and no wire can hold it; give null or a string in its place"
+        )
+
+
 class MissingExtra(ForewordError):
     """A feature needs an optional dependency that isn't installed."""
 
@@ -56,7 +66,25 @@ class UnknownModel(CatalogError):
         self.name = name
         self.close = close
         hint = f"; close names: {', '.join(close)}" if close else ""
-        super().__init__(f"unknown model {name!r}: not in the catalog{hint}; add a row with an override file")
+        super().__init__(
+            f"unknown model {name!r}: not in the catalog{hint}; name one that is, or in Python lay a row over it: "
+            f"target_for(..., catalog=Catalog.load().override(TOML))"
+        )
+
+
+class WireMismatch(CatalogError):
+    """The model is not served on this wire: its rows in the catalog and the endpoint's profile say ``wires``."""
+
+    def __init__(self, model: str, wire: str, wires: tuple[str, ...], endpoint: str | None = None) -> None:
+        self.model = model
+        self.wire = wire
+        self.wires = wires
+        self.endpoint = endpoint
+        where = f" at {endpoint}" if endpoint is not None else ""
+        super().__init__(
+            f"model {model!r} is not served on the wire {wire}{where}: it speaks {', '.join(wires)}; name one of "
+            f"these as the provider, or the endpoint of a gateway that serves it so"
+        )
 
 
 class LogError(ForewordError):

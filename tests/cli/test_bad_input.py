@@ -184,3 +184,18 @@ def test_real_processes_say_the_same(home: Path, session_file: Path) -> None:
     ):
         done = foreword(*args, stdin=stdin)
         assert (done.returncode, done.stdout, done.stderr.count(b"\n")) == (2, b"", 1), done
+
+
+@pytest.mark.parametrize("command", ["compile", "replay", "blame"])
+def test_a_model_on_a_wire_that_is_not_its_own_is_one_line(
+    command: str, run: Run, session_file: Path, home: Path
+) -> None:
+    """It is refused, unless a gateway is named that serves it so."""
+    asked = [str(word) for word in COMMANDS[command](str(session_file))]
+    asked[asked.index("--model") + 1] = "gpt-6.1-sol"
+    line = one_line(run(*asked, code=2))
+    assert (
+        "'gpt-6.1-sol' is not served on the wire anthropic: it speaks openai-chat, openai-responses" in line
+    )
+    assert "no profile has this name" in one_line(run(*asked, "--endpoint", "nope", code=2))
+    run(*(word for word in asked if word != "--commit"), "--endpoint", "openrouter")

@@ -6,6 +6,8 @@ import csv
 import io
 import json
 from collections.abc import Callable
+from decimal import Decimal
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from foreword.evals.cost import COLUMNS
 from foreword.store import Store
 from tests.cli.conftest import Run, one_line
 from tests.cli.sessions import conversation, write
+from tests.importers.claude_file import SESSION, ClaudeFile
 
 RunJson = Callable[..., Any]
 MODEL = "claude-sonnet-4-5"
@@ -112,6 +115,68 @@ def test_unknown_is_null_in_a_file_without_usage(run_json: RunJson, run: Run, ho
     assert (found["calls"], found["unknown"]) == (4, 4)
     assert found["usage"] is found["cost_usd"] is found["cache_hit_rate"] is found["peak_input"] is None
     assert "–" in run("cost", path).stdout
+
+
+def test_calls_without_usage_are_estimated_apart(run_json: RunJson, run: Run, home: Path) -> None:
+    """The estimate is marked as one, stands beside the unknown cost and adds up by call, in every form."""
+    path = write(home / "plain.json", conversation(3))
+    found = run_json("cost", path)
+    assert (found["without_usage"], found["estimated"], found["cost_usd"]) == (4, 4, None)
+    estimates = [step["estimate"] for step in found["steps"]]
+    assert all(later["input"] > earlier["input"] for earlier, later in pairwise(estimates))
+    assert sum(Decimal(one["cost_usd"]) for one in estimates) == Decimal(found["estimated_cost_usd"])
+    assert found["by_model"]["claude-opus-4-8"]["estimated_cost_usd"] == found["estimated_cost_usd"]
+    assert "estimate for 4 of 4 calls, as if what is unknown had not been cached" in run("cost", path).stdout
+    rows = list(csv.DictReader(io.StringIO(run("cost", path, "--csv").stdout)))
+    assert [(row["cost_usd"], row["estimated_cost_usd"]) for row in rows] == [
+        ("", one["cost_usd"]) for one in estimates
+    ]
+
+
+def test_usage_that_does_not_add_up_is_a_warning(run_json: RunJson, run: Run, home: Path) -> None:
+    """In a file and, once imported, in the store: the call, the count, and a bill that drops no token."""
+    file = ClaudeFile()
+    file.user("Mend it.")
+    split = {"cache_creation_input_tokens": 1_000, "cache_creation": {"ephemeral_1h_input_tokens": 400}}
+    used = {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0, **split}
+    file.answer("a", {"type": "text", "text": "Mended."}, usage=used, stop_reason="end_turn", model=MODEL)
+    path = home / f"{SESSION}.jsonl"
+    path.write_text("".join(line + "\n" for line in file.lines), encoding="utf-8")
+    run("import", path)
+    for source in (path, SESSION):
+        found = run_json("cost", source)
+        assert found["cost_usd"] == "0.00465"
+        assert found["doubts"] == {"cache_split_mismatch": 1}
+        assert found["steps"][0]["doubts"] == ["cache_split_mismatch"]
+        assert "1 calls does not add up (cache_split_mismatch)" in run("cost", source).stdout
+
+
+def test_recorded_costs_of_calls_that_came_to_nothing_are_compared(run_json: RunJson, billed: Path) -> None:
+    """The refused call's 0 stands beside the others, under the model that was asked."""
+    refused = run_json("cost", billed)["steps"][1]
+    assert (refused["status"], refused["model"]) == ("failed", MODEL)
+    assert (refused["cost_usd"], refused["recorded_cost_usd"], refused["mismatch"]) == ("0", "0", False)
+
+
+def test_by_project_and_by_step(run: Run, run_json: RunJson, billed: Path, home: Path) -> None:
+    """The project is the folder that a file names; a store keeps it, and a session of one's own is given it."""
+    store_of = ("--store", home / "store")
+    run("import", billed, *store_of)
+    with Store.open(home / "store") as store:
+        session = Session.open(store, "own", provider="anthropic", model=MODEL, project="wires")
+        session.say("Go.")
+        session.compile()
+        text = Message(role="assistant", blocks=(Text(text="Yes."),))
+        used = Usage(uncached=1_000, cache_read=0, cache_write_short=0, cache_write_long=0, output=0)
+        session.answered(text, usage=used, model=MODEL)
+    assert run_json("cost", billed, "--by", "project")["groups"]["/home/a"]["calls"] == 3
+    groups = run_json("cost", "pipes", "own", "--by", "project", *store_of)["groups"]
+    assert {name: one["cost_usd"] for name, one in groups.items()} == {
+        "/home/a": "0.004929",
+        "wires": "0.003",
+    }
+    steps = run_json("cost", billed, "--by", "step")["groups"]
+    assert {name: one["calls"] for name, one in steps.items()} == {"pipes step 1": 1, "pipes step 2": 2}
 
 
 def test_a_session_of_the_store_is_billed_like_its_file(run: Run, run_json: RunJson, billed: Path) -> None:

@@ -115,12 +115,18 @@ def test_an_endpoint_that_refuses_is_a_problem(run_json: RunJson, table: dict[st
         assert codes(run_json(*ASK, "--base-url", running.url, code=1))[code] == "problem"
 
 
-def test_nobody_there_is_a_problem(run_json: RunJson, run: Run) -> None:
-    """A named endpoint becomes a finding; a local server that can't be reached is a plain error."""
-    assert (
-        codes(run_json(*ASK, "--base-url", "http://127.0.0.1:9", code=1))["endpoint_unreachable"] == "problem"
-    )
-    assert "could not be reached" in one_line(run("doctor", "--local", "http://127.0.0.1:9", code=2))
+@pytest.mark.parametrize("asked", [(*ASK, "--base-url"), ("doctor", "--local")])
+def test_nobody_there_is_a_problem(run_json: RunJson, asked: tuple[str, ...]) -> None:
+    """A named endpoint and a local server alike: what was checked does not hold, and the rest is still told."""
+    document = run_json(*asked, "http://127.0.0.1:9", code=1)
+    assert codes(document)["endpoint_unreachable"] == "problem"
+    assert codes(document)["python"] == "ok"
+
+
+def test_an_address_of_no_known_server_is_bad_use(run: Run) -> None:
+    """Something answers there, but no model server: the one line says what to use instead."""
+    with Routes({}) as running:
+        assert "use --provider and --base-url" in one_line(run("doctor", "--local", running.url, code=2))
 
 
 def test_without_a_key_the_catalog_is_compared(run_json: RunJson, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,6 +168,7 @@ def test_missing_extras_are_notes(monkeypatch: pytest.MonkeyPatch) -> None:
     findings = check_extras()
     assert [(found.code, found.level) for found in findings] == [
         ("tokens_missing", "note"),
+        ("language_missing", "note"),
         ("http_missing", "note"),
     ]
     assert all("pip install 'foreword[" in found.move for found in findings)

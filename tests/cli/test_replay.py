@@ -2,13 +2,14 @@
 
 import json
 from collections.abc import Callable
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from tests.cli.conftest import Run, one_line
-from tests.cli.sessions import TARGET, conversation, write
+from tests.cli.sessions import MODEL, TARGET, conversation, write
 
 RunJson = Callable[..., Any]
 
@@ -26,6 +27,37 @@ def test_a_replay_writes_what_the_contract_says(run_json: RunJson, home: Path, s
     assert json.loads((home / "out/report.json").read_text(encoding="utf-8")) == report
     assert (report["steps"], report["violations"], report["unexplained_prefix_breaks"]) == (7, 0, 0)
     assert run_json("verify", "--all", "--store", "out/store")["ok"]
+
+
+@pytest.mark.parametrize("provider, model", [("anthropic", MODEL), ("openai-chat", "gpt-4.1")])
+def test_the_steps_add_up_to_the_report(
+    run_json: RunJson, home: Path, session_file: Path, provider: str, model: str
+) -> None:
+    """Tokens and money, to the last digit, with a prefix that the record lacks: paid for once, then read."""
+    target = ("--provider", provider, "--model", model, "--unseen", 20_000)
+    report = run_json("replay", session_file, *target, "--out", "out")
+    made = [
+        json.loads(path.read_text(encoding="utf-8"))
+        for path in sorted((home / "out/steps").glob("*.manifest.json"))
+    ]
+    assert len(made) == report["steps"]
+    usages = [one["usage"] for one in made]
+    spent = {name: sum(usage[name] for usage in usages) for name in usages[0] if name != "reasoning"}
+    write = spent["cache_write_short"] + spent["cache_write_long"]
+    assert report["tokens"] == {
+        "sent": spent["uncached"] + spent["cache_read"] + write,
+        "cache_read": spent["cache_read"],
+        "cache_write": write,
+        "uncached": spent["uncached"],
+        "output": spent["output"],
+    }
+    for part in ("total", "input", "output"):
+        assert sum(Decimal(one["cost_usd"][part]) for one in made) == Decimal(report["cost_usd"][part])
+    parts = report["cost_usd"]
+    assert Decimal(parts["input"]) + Decimal(parts["output"]) == Decimal(parts["total"]) > 0
+    first = usages[0]
+    assert first["uncached"] + first["cache_write_short"] >= 20_000 > first["cache_read"]
+    assert all(usage["cache_read"] >= 20_000 for usage in usages[1:])
 
 
 def test_a_second_replay_replaces_the_first(run_json: RunJson, home: Path, session_file: Path) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from foreword.codecs.check import check
-from foreword.errors import UnknownWire
+from foreword.errors import MalformedRequest, UnknownWire
 
 
 def use(*ids: str) -> dict[str, Any]:
@@ -217,3 +217,33 @@ def test_an_unknown_wire_is_refused() -> None:
     """No list is judged by rules that aren't its own."""
     with pytest.raises(UnknownWire):
         check([], "gopher")
+
+
+@pytest.mark.parametrize("messages", [None, "text", {"role": "user"}, 7])
+@pytest.mark.parametrize("wire", ["anthropic", "openai-chat", "openai-responses", "deepseek", "gemini"])
+def test_what_is_no_list_is_refused(messages: Any, wire: str) -> None:
+    """With the error of a malformed request, not one of the language."""
+    with pytest.raises(MalformedRequest, match="messages: expected a list"):
+        check(messages, wire)
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        {"role": "user", "content": "a\ud83d"},
+        {"role": "user", "content": [{"type": "text", "text": "\ude00\ud83d"}]},
+        {"role": "user", "content": [{"type": "text", "text": "a", "\udc00": 1}]},
+    ],
+)
+@pytest.mark.parametrize("wire", ["anthropic", "openai-chat", "openai-responses", "deepseek"])
+def test_half_a_character_is_a_fault(message: dict[str, Any], wire: str) -> None:
+    """In texts and names, at any depth; no provider reads such a body. A whole one is none."""
+    assert [(fault.index, fault.rule) for fault in check([said("user"), message], wire)] == [(1, "text")]
+    assert check([said("user", "a\ud83d\ude00😀")], wire) == []
+
+
+def test_half_a_character_is_a_fault_of_gemini() -> None:
+    """The wire has parts instead of content."""
+    found = check([{"role": "user", "parts": [{"text": "a\ud83d"}]}], "gemini")
+    assert [(fault.index, fault.rule) for fault in found] == [(0, "text")]
+    assert "U+D83D, at character 1" in found[0].text

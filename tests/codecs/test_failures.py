@@ -234,10 +234,15 @@ def test_an_answer_that_was_cut_is_a_soft_failure(wire: str, body: Any, kind: st
         (openai("Please try again in 1.5s.", "rate_limit_exceeded"), {"retry-after": "3"}, 3),
         (openai("x"), {"retry-after-ms": "250", "retry-after": "3"}, 0.25),
         (openai("x"), {"retry-after": "Mon, 30 Nov 2026 00:00:00 GMT"}, None),
+        (openai("x"), {"retry-after": "Mon, 30 Nov 2026 00:01:30 GMT", "date": "Mon, 30 Nov 2026 00:00:00 GMT"}, 90),
+        (openai("x"), {"retry-after": "Monday, 30-Nov-26 00:01:30 GMT", "date": "Mon Nov 30 00:01:00 2026"}, 30),
+        (openai("x"), {"retry-after": "Mon, 30 Nov 2020 00:00:00 GMT", "date": "Mon, 30 Nov 2026 00:00:00 GMT"}, 0),
+        (openai("x"), {"retry-after": "Mon, 30 Nov 99999 00:00:00 GMT", "date": "Mon, 30 Nov 2026 00:00:00 GMT"},
+         None),
         (openai("x"), {"retry-after": "nan"}, None),
         (google(429, "RESOURCE_EXHAUSTED", "x", {"@type": "RetryInfo", "retryDelay": "34.07s"}), {}, 34.07),
     ],
-)
+)  # fmt: skip
 def test_the_time_to_wait_is_read(body: Any, headers: dict[str, str], seconds: float | None) -> None:
     """From headers first, then from the body."""
     assert classify("gemini", 429, body, headers) == Failure(

@@ -230,6 +230,17 @@ def test_a_call_without_an_id_is_paired_by_its_name() -> None:
     assert call.blocks[0].id == result.blocks[0].call_id == "t"
 
 
+def test_a_name_that_no_provider_takes_still_stands_for_no_id() -> None:
+    """Call and result are a pair by the name they share, also where that must be spelled otherwise."""
+    call = Message(role="assistant", blocks=(ToolCall(id="a tool", name="a tool", arguments="{}"),))
+    pieces = [
+        *CODEC.message(call, thinking=False),
+        *CODEC.results([ToolResult(call_id="a tool", content=(Text(text="out"),))], call),
+    ]
+    found = [next(iter(json.loads(piece.data).values())) for piece in pieces]
+    assert [("id" in each, each["name"]) for each in found] == [(False, found[0]["name"])] * 2
+
+
 def test_the_model_is_a_unit_without_bytes() -> None:
     """It stands in the URL; its digest still tells one model from another, and no comma is left behind."""
     one, other = (CODEC.keys(Params(model=model, max_output=1))[0] for model in ("a", "b"))

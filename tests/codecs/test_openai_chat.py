@@ -438,6 +438,19 @@ def test_a_response_of_a_stand_in_is_of_the_sdks_type() -> None:
             },
             Usage(uncached=2, cache_read=7, cache_write_short=0, cache_write_long=0, output=5),
         ),
+        (
+            {"prompt_tokens": 9, "completion_tokens": 5, "cached_tokens": 8},
+            Usage(uncached=1, cache_read=8, cache_write_short=0, cache_write_long=0, output=5),
+        ),
+        (
+            {
+                "prompt_tokens": 9,
+                "completion_tokens": 5,
+                "cached_tokens": 8,
+                "prompt_tokens_details": {"cached_tokens": 8},
+            },
+            Usage(uncached=1, cache_read=8, cache_write_short=0, cache_write_long=0, output=5),
+        ),
     ],
 )
 def test_usage_is_mapped_to_the_six_buckets(usage: dict[str, Any], expected: Usage) -> None:
@@ -451,3 +464,15 @@ def test_reasoning_that_a_server_wants_back_is_counted() -> None:
     (message,) = CODEC.decode_messages([raw])
     (piece,) = CODEC.message(message, thinking=False)
     assert piece.text == "r\na"
+
+
+def test_function_calls_of_old_are_calls_and_results() -> None:
+    """The form before tools (2023) is read in a history, and sent in the form that replaced it."""
+    old = [
+        {"role": "user", "content": "Weather?"},
+        {"role": "assistant", "content": None, "function_call": {"name": "get", "arguments": "{}"}},
+        {"role": "function", "name": "get", "content": "Rain"},
+    ]
+    _, asked, returned = CODEC.decode_messages(old)
+    assert asked.blocks == (ToolCall(id="function-get", name="get", arguments="{}"),)
+    assert returned.blocks == (ToolResult(call_id="function-get", content=(Text(text="Rain"),)),)

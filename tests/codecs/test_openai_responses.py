@@ -427,10 +427,27 @@ def test_a_malformed_response_names_the_path(body: dict[str, Any], path: str) ->
             {"input_tokens": 10, "input_tokens_details": {"cached_tokens": 8, "cache_write_tokens": 8}},
             Usage(uncached=0, cache_read=8, cache_write_short=8, cache_write_long=0),
         ),
+        (
+            {
+                "input_tokens": 100,
+                "input_tokens_details": {
+                    "cache_write_tokens": 50,
+                    "cache_write_tokens_details": {"ttl_12h_tokens": 30},
+                },
+            },
+            Usage(uncached=50, cache_read=0, cache_write_short=20, cache_write_long=30),
+        ),
+        (
+            {
+                "input_tokens": 100,
+                "input_tokens_details": {"cache_write_tokens": 50, "cache_write_tokens_details": {}},
+            },
+            Usage(uncached=50, cache_read=0, cache_write_short=50, cache_write_long=0),
+        ),
     ],
 )
 def test_usage_is_mapped(usage: dict[str, Any], expected: Usage) -> None:
-    """Cached tokens are inside the input; writes of 12 hours are the long ones; nothing falls below 0."""
+    """Cached tokens are inside the input; writes not named as of 12 hours are short; nothing falls below 0."""
     assert CODEC.usage_from(usage) == expected
 
 

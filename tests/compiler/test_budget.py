@@ -61,6 +61,19 @@ def test_the_highest_recent_ratio_counts() -> None:
     assert budget(taught(1.8, 1.0, 1.0, 1.0, 1.0)).factor == pytest.approx(1.0, rel=0.02)
 
 
+def test_each_model_is_calibrated_by_its_own_usage() -> None:
+    """After a switch nothing is known of the other model; back again, what was learned still holds."""
+    made = taught(1.3)
+    first = made.target
+    assert budget(made).factor == pytest.approx(1.3, rel=0.01)
+    made.target = target_of("openai-chat", 50_000)
+    assert not budget(made).calibrated
+    made.answered(answer_message("ok"), usage=used(math.ceil(made.compile().counted * 2.1)))
+    assert budget(made).factor == pytest.approx(2.1, rel=0.01)
+    made.target = first
+    assert budget(made).factor == pytest.approx(1.3, rel=0.01)
+
+
 def test_a_mad_report_moves_the_factor_only_so_far() -> None:
     """A provider that bills nothing, or a thousand times too much, breaks no budget."""
     assert budget(taught(1_000.0)).factor <= 3.0

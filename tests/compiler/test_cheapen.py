@@ -7,8 +7,9 @@ import pytest
 from foreword.compiler.manifest import Sketch, manifest
 from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import idle_seconds
-from foreword.core.event import SCHEMA, EpochStarted, Rewritten, decode_body, encode_body
+from foreword.core.event import EpochStarted, Rewritten
 from foreword.core.price import picodollars
+from foreword.core.sealing import SCHEMA, decode_body, encode_body
 from foreword.engine.session import Session
 from tests.engine.sessions import answer, call
 from tests.histories import target_of

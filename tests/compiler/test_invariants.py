@@ -113,4 +113,4 @@ def test_history_is_not_cut_behind_an_open_call(closed: bool) -> None:
     made.answered(Message(role="assistant", blocks=(ToolCall(id="c1", name="bash", arguments="{}"),)))
     if closed:
         made.returned("c1", UNKNOWN)
-    assert CutPoints(made.view).at_or_before(2) == (2 if closed else 1)
+    assert CutPoints(made.view, made.target).at_or_before(2) == (2 if closed else 1)

@@ -151,12 +151,9 @@ def test_a_late_answer_covers_what_its_request_showed() -> None:
     assert sent.index(b"the summary") < sent.index(b"meanwhile") < sent.index(b"output 3")
 
 
-@pytest.mark.parametrize("model", [OPUS, BOUND])
-def test_threshold(model: str) -> None:
-    """A block that came inside an answer opens the base with that answer; its own reasoning goes back."""
+def summarised_on_the_way(loop: Loop) -> None:
+    """Go on until an answer begins with a summary that the provider made, thinks behind it and calls."""
     keys = {"context_management": {"edits": [{"type": "compact_20260112"}]}}
-    loop = Loop(target_of("anthropic", model=model))
-    loop.made.say("go")
     loop.steps(2, **keys)
     loop.made.target = with_keys(loop.target, **keys)
     compiled = loop.made.compile()
@@ -167,6 +164,14 @@ def test_threshold(model: str) -> None:
     loop.referee.answered(body["content"])  # type: ignore[attr-defined]
     loop.made.record(body)
     loop.made.returned("c2", "output 2")
+
+
+@pytest.mark.parametrize("model", [OPUS, BOUND])
+def test_threshold(model: str) -> None:
+    """A block that came inside an answer opens the base with that answer; its own reasoning goes back."""
+    loop = Loop(target_of("anthropic", model=model))
+    loop.made.say("go")
+    summarised_on_the_way(loop)
     compiled = loop.judged()
     messages = plain(compiled.body)["messages"]
     assert [block["type"] for block in messages[0]["content"]] == ["compaction", "thinking", "tool_use"]
@@ -342,7 +347,7 @@ def test_usage_of_an_edited_context_teaches_nothing() -> None:
     loop = Loop(target_of("anthropic"))
     loop.made.say("go")
     loop.steps(1)
-    known = list(loop.made.view.fold.reports)
+    (known,) = (list(each) for each in loop.made.view.fold.reports.values())
     assert known
     edits = {
         "context_management": {
@@ -361,12 +366,12 @@ def test_usage_of_an_edited_context_teaches_nothing() -> None:
         seq = loop.made.record({**body, **extra})
         recorded = loop.made.events[seq].body
         assert getattr(recorded, "edits", None)
-        assert loop.made.view.fold.reports == known
+        assert [*loop.made.view.fold.reports.values()] == [known]
     loop.made.say("more")
     compiled = loop.made.compile()
     _, body = loop.referee.respond(compiled.body)
     loop.made.record({**body, "context_management": {"applied_edits": []}})
-    assert len(loop.made.view.fold.reports) == len(known) + 1
+    assert [len(each) for each in loop.made.view.fold.reports.values()] == [len(known) + 1]
 
 
 @pytest.mark.parametrize("model", [OPUS, BOUND])

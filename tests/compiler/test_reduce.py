@@ -127,7 +127,8 @@ def test_usage_corrects_the_count(wire: str) -> None:
             sent = made.view.fold.sent[-1].seq
             answered = next(e for e in reversed(made.events) if e.kind == "answered")
             assert answered.seq > sent
-            made.view.fold.reports.append(Reported(sent=sent, estimated=compiled.counted, actual=actual))
+            report = Reported(sent=sent, estimated=compiled.counted, actual=actual)
+            made.view.fold.reports.setdefault((wire, made.target.params.model), []).append(report)
 
 
 def test_the_unseen_prefix_counts() -> None:

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from foreword.core.block import Message, Text
+from foreword.core.catalog import ModelSpec
 from foreword.core.event import (
-    GENESIS,
     Answered,
     Body,
     Called,
@@ -19,15 +20,17 @@ from foreword.core.event import (
     Event,
     ForeignNoted,
     Replacement,
+    RequestSent,
     Rewritten,
     Said,
-    decode_body,
-    encode_body,
-    seal,
+    SessionOpened,
+    UnseenPrefix,
 )
 from foreword.core.ledger import Ledger, Row, grouped, once, rewrites, rows, total
-from foreword.core.price import cost, usd
+from foreword.core.price import PICODOLLARS, Cost, cost, usd
 from foreword.core.prices import Prices
+from foreword.core.sealing import GENESIS, decode_body, encode_body, seal
+from foreword.core.tokens import counter
 from foreword.core.usage import NOTHING, Usage
 
 SONNET = "claude-sonnet-4-5"
@@ -257,6 +260,124 @@ def test_prices_are_those_of_the_day_the_hour_and_the_terms() -> None:
     assert strange.cost.unknown == ("multiplier.moonlight",)
 
 
+def tokens_of(text: str) -> int:
+    """Return what the ledger should estimate for a text of Sonnet 4.5."""
+    return round(counter().count(text) * spec().token_factor_start)
+
+
+def spec() -> ModelSpec:
+    found = PRICES.spec(SONNET)
+    assert found is not None
+    return found
+
+
+def test_a_call_without_usage_has_an_estimate_apart() -> None:
+    """Its prompt is the last one known and what came since, and no sum of known figures holds it."""
+    question = "Why does the valve in the cellar leak? " * 20
+    known, unknown = ledger(said(), answered(usage(9_000, output=2)), said(question), answered())
+    assert known.estimate is None
+    assert (unknown.usage, unknown.cost.picodollars) == (None, None)
+    assert unknown.estimate is not None
+    likely = unknown.estimate.usage
+    assert likely.total_input == 9_000 + round(
+        (counter().count(question) + counter().count("Done.")) * spec().token_factor_start
+    )
+    assert (likely.cache_read, likely.output) == (0, tokens_of("Done."))
+    assert unknown.estimate.cost == cost(likely, spec())
+    sums = total([known, unknown])
+    assert (sums.calls, sums.counted, sums.unknown, sums.estimated) == (2, 1, 1, 1)
+    assert (sums.cost, sums.estimated_cost) == (known.cost.picodollars, unknown.estimate.cost.picodollars)
+    assert sums.usage == known.usage
+
+
+def test_an_estimate_takes_what_was_counted_and_says_what_it_cannot_price() -> None:
+    """A request of ours was counted when it was made; before any recorded prompt the unseen prefix counts."""
+    sent = RequestSent(wire="anthropic", model=SONNET, units=1, items=1, added=(), tokens=1_000)
+    unseen = UnseenPrefix(tokens=500, basis="given")
+    ours, foreign, strange, lost = ledger(
+        unseen, said("Go."), sent, answered(request=2), answered(), answered(model="of-our-own"),
+        Called(status="cancelled", model=SONNET, request=2),
+    )  # fmt: skip
+    assert [row.estimate is not None for row in (ours, foreign, strange, lost)] == [True] * 4
+    inputs = [row.estimate.usage.total_input for row in (ours, foreign, lost) if row.estimate is not None]
+    factor = spec().token_factor_start
+    seen = counter().count("Go.") + counter().count("Done.")
+    assert inputs == [round(1_000 * factor), 500 + round(seen * factor), round(1_000 * factor)]
+    assert strange.estimate is not None
+    assert strange.estimate.cost == Cost(picodollars=None, unknown=("model.of-our-own",))
+    assert lost.estimate is not None
+    assert lost.estimate.usage.output == 0
+    sums = total([ours, foreign, strange, lost])
+    assert (sums.calls - sums.counted, sums.estimated) == (4, 3)
+
+
+def test_an_answer_that_was_cut_before_its_output_was_counted() -> None:
+    """The prompt is known, the output is not: no cost, an estimate of the rest, and totals of what is known."""
+    used = Usage(uncached=40, cache_read=9_000, cache_write_short=0, cache_write_long=0)
+    whole, cut = ledger(said(), answered(usage(100, output=7)), answered(used, partial=True))
+    assert (cut.usage, cut.input, cut.cost) == (
+        used,
+        9_040,
+        Cost(picodollars=None, unknown=("tokens.output",)),
+    )
+    assert cut.estimate is not None
+    assert cut.estimate.usage == replace(used, output=tokens_of("Done."))
+    assert cut.estimate.cost == cost(cut.estimate.usage, spec())
+    sums = total([whole, cut])
+    assert (sums.usage.total_input, sums.usage.output, sums.counted, sums.unknown) == (9_140, 7, 2, 1)
+    assert sums.lacking == {"output": 1, "reasoning": 2}
+    assert sums.hit_rate == 9_000 / 9_140
+    assert (sums.estimated, sums.estimated_cost) == (1, cut.estimate.cost.picodollars)
+    assert total([cut]).usage.output is None
+    (unreadable,) = ledger(answered(Usage(), doubts=("usage_unreadable",)))
+    assert unreadable.estimate is not None
+    assert unreadable.estimate.usage.total_input == 0
+
+
+def test_a_call_beside_the_history_and_an_erased_one_have_no_estimate() -> None:
+    """Nothing tells what was sent for them."""
+    log = events(said(), answered())
+    gone = Event(
+        **{name: getattr(log[1], name) for name in Event.__struct_fields__} | {"body": None, "nonce": None}
+    )
+    (erased,) = rows([log[0], gone], session="s", prices=PRICES)
+    (compaction,) = ledger(Called(kind="compaction", status="ok", model=SONNET))
+    assert (erased.estimate, compaction.estimate) == (None, None)
+    assert total([erased, compaction]).estimated == 0
+
+
+def test_usage_that_does_not_add_up_is_flagged_and_counted() -> None:
+    """On the row of its call alone, not on those of its attempts and of the provider's own summary."""
+    made = ledger(
+        answered(usage(5), doubts=("cache_split_mismatch",), attempts=2, compactions=(usage(1),)),
+        Called(status="ok", model=SONNET, usage=usage(5), doubts=("cached_over_prompt",)),
+        answered(usage(5)),
+    )
+    assert [row.doubts for row in made] == [
+        (), (), ("cache_split_mismatch",), ("cached_over_prompt",), (),
+    ]  # fmt: skip
+    assert total(made).doubts == {"cache_split_mismatch": 1, "cached_over_prompt": 1}
+
+
+def test_a_recorded_cost_of_a_call_that_came_to_nothing_is_compared() -> None:
+    """0 agrees with no token; another sum is a mismatch."""
+    free, dear = ledger(
+        ForeignNoted(code="aborted", where="line 4", model=SONNET, recorded_cost_usd="0"),
+        ForeignNoted(code="api_error", where="line 5", model=SONNET, recorded_cost_usd="0.5"),
+    )
+    assert (free.model, free.recorded, free.mismatch) == (SONNET, 0, False)
+    assert (dear.recorded, dear.mismatch) == (PICODOLLARS // 2, True)
+
+
+def test_the_project_is_that_of_the_log() -> None:
+    """What the log names goes before what the caller does; a fork that names none stays in its parent's."""
+    opened = SessionOpened(session="s", alias="222222", project="pipes")
+    fork = SessionOpened(session="t", alias="333333", parent=("s", 1))
+    made = ledger(opened, answered(usage(1)), fork, answered(usage(1)), project="given")
+    assert [row.project for row in made] == ["pipes", "pipes"]
+    assert ledger(answered(usage(1)), project="given")[0].project == "given"
+
+
 def test_figures_come_from_the_totals() -> None:
     """The hit rate is that of all tokens, not the mean of rates; the peak is the largest prompt."""
     sums = total(ledger(answered(usage(100)), answered(usage(0, 9_900)), answered()))
@@ -270,6 +391,9 @@ FACTS = st.sampled_from(
         said(), answered(usage(3, 2, 1, 0, 9)), answered(usage(7), response_id="a"),
         answered(response_id="a"), answered(),
         Called(model=SONNET, usage=usage(2)), Called(kind="compaction", usage=NOTHING),
+        Called(model=SONNET, request=0), RequestSent(
+            wire="anthropic", model=SONNET, units=1, items=1, added=(), tokens=50
+        ),
         ForeignNoted(code="api_error", where="x"), answered(usage(1), attempts=2, compactions=(usage(5),)),
     ]
 )  # fmt: skip

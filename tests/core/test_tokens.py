@@ -75,12 +75,12 @@ def test_private_path_equals_the_public_function() -> None:
 
 
 @pytest.mark.parametrize("kind", COUNTERS)
-def test_lone_surrogate_is_refused_with_its_position(kind: type[Counter]) -> None:
-    """A text that UTF-8 cannot hold is refused alone and in a batch."""
-    for count in (lambda: kind().count("ab\ud800"), lambda: kind().count_many(["fine", "ab\ud800"])):
-        with pytest.raises(InvalidText) as caught:
-            count()
-        assert caught.value.position == 2
+def test_half_a_character_counts_as_what_is_sent_for_it(kind: type[Counter]) -> None:
+    """Alone and in a batch; halves that belong together are one character."""
+    count = kind()
+    assert count.count("ab\ud800") == count.count("ab\ufffd")
+    assert count.count_many(["fine", "ab\ud800"]) == count.count_many(["fine", "ab\ufffd"])
+    assert count.count("\ud83d\ude80") == count.count("🚀")
 
 
 @needs_extra
@@ -163,3 +163,40 @@ def test_time_is_linear(kind: type[Counter], unit: str) -> None:
         return min(times)
 
     assert best(half * 2) < 3 * best(half) + 0.02
+
+
+class Panic(BaseException):
+    """What a compiled library raises when it breaks: no Exception."""
+
+
+class Broken:
+    """An encoding whose every count ends with the error it was made with."""
+
+    def __init__(self, error: BaseException) -> None:
+        self.error = error
+
+    def count(self, text: str) -> int:
+        raise self.error
+
+    def count_batch(self, texts: list[str]) -> list[int]:
+        raise self.error
+
+
+def test_a_panic_of_the_vocabulary_is_estimated_and_told() -> None:
+    """Counting goes on, and says that it is no longer exact."""
+    count = O200kCounter(Broken(Panic()))
+    assert count.exact
+    assert count.count("one two") == EstimateCounter().count("one two")
+    assert count.count_many(["a", "one two"]) == EstimateCounter().count_many(["a", "one two"])
+    assert not count.exact
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt(), SystemExit(), TypeError()])
+def test_what_is_no_panic_is_not_held_back(error: BaseException) -> None:
+    """A signal to stop and a fault of the caller go through."""
+    for count in (
+        lambda: O200kCounter(Broken(error)).count("a"),
+        lambda: O200kCounter(Broken(error)).count_many("a"),
+    ):
+        with pytest.raises(type(error)):
+            count()

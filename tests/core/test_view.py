@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreword.core.block import Message, Text, ToolCall, ToolResult
-from foreword.core.event import GENESIS, Answered, Body, Draft, Event, Repaired, Said, ToolReturned, seal
+from foreword.core.event import Answered, Body, Draft, Event, Repaired, Said, ToolReturned
+from foreword.core.sealing import GENESIS, seal
 from foreword.core.view import Change, Fold, Interaction, Notice, Turn, View
 from foreword.engine.session import Session
 from tests.compiler.test_incremental import SLOW
@@ -52,6 +53,9 @@ def told(item: object) -> object:
                 item.calls,
                 tuple(item.results),
                 tuple(item.result_seqs),
+                set(item.started),
+                {position: tuple(seqs) for position, seqs in item.printed.items()},
+                dict(item.ends),
             )
         case Notice():
             return ("notice", item.seq, item.topic, item.text, item.kept)
@@ -64,8 +68,10 @@ def state(fold: Fold) -> object:
     """Return everything that a compile reads of a fold, by value."""
     return (
         [told(item) for item in fold.items], fold.instructions, fold.tools, list(fold.sent), list(fold.epochs),
-        list(fold.reports), dict(fold.revoked), dict(fold.erased), list(fold.orphans), set(fold.mended),
+        {asked: list(each) for asked, each in fold.reports.items()}, dict(fold.revoked), dict(fold.erased), list(fold.orphans), set(fold.late), set(fold.mended),
         fold.rebuild, list(fold.repairs), list(fold.rewrites),
+        list(fold.mangled), set(fold.opaque), set(fold.parted),
+        fold.deferred, fold.findable, dict(fold.defined), list(fold.loaded), fold.detected, fold.language,
         fold.offered, fold.effort, fold.budget, fold.spent, fold.told,
         [item.seq for item in fold.compactions], [told(item) for item in fold.open],
         {seq: [(at, replacement) for at, _, replacement in found] for seq, found in fold.replacements.items()},

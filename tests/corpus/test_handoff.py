@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foreword.core.event import Answered, ToolReturned
+from foreword.core.event import Answered, Said, ToolReturned
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
 from foreword.errors import ImportFailed
@@ -37,6 +37,7 @@ def test_handoff(recorded: Path, start: str, tmp_path: Path) -> None:
             }
             session = Session.open(store, imported.session, target=wires[start])
             asked = 0
+            begun = False  # a record may begin with an answer: there is nothing to send before it
             for draft in imported.drafts:
                 if draft.body.__class__.__name__ == "UnseenPrefix":
                     continue
@@ -46,8 +47,9 @@ def test_handoff(recorded: Path, start: str, tmp_path: Path) -> None:
                         break
                     wire = start if asked <= calls // 2 else end
                     session.target = wires[wire]
-                    verdict = referees[wire].judge(session.compile().body)
-                    assert verdict.violations == (), (start, end, asked)
+                    verdict = referees[wire].judge(session.compile().body) if begun else None
+                    assert verdict is None or verdict.violations == (), (start, end, asked)
                 session.append(draft)
+                begun = begun or isinstance(draft.body, Said | Answered)
             reasons = [epoch.body.why for epoch in session.view.fold.epochs]
             assert ("switch" in reasons) == (start != end and calls > 1)

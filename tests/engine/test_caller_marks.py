@@ -75,6 +75,22 @@ def test_one_budget_for_all_marks() -> None:
     assert referee_for(made.target).judge(synced.request.body).status == 200  # type: ignore[arg-type]
 
 
+def test_four_marks_of_a_caller_leave_no_room_for_that_of_the_base() -> None:
+    """They stand, and the one that the engine would add after the base is told of."""
+    made = opened()
+    messages = [
+        {
+            "role": "assistant" if n % 2 else "user",
+            "content": [{"type": "text", "text": f"said {n}.", **({} if n % 2 else MARK)}],
+        }
+        for n in range(7)
+    ]
+    synced = made.sync(messages, system=LONG)
+    assert texts_marked(synced.body) == ["said 0.", "said 2.", "said 4.", "said 6."]
+    [warned] = synced.request.warnings
+    assert (warned.code, warned.numbers) == ("cache_marker_budget", {"left_out": 1, "limit": 4})
+
+
 def test_a_mark_on_results_stands_on_the_marked_one() -> None:
     """Of three parallel results the marked one has the mark, also where it stood on a part inside the result."""
     made = opened()

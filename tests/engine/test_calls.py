@@ -81,6 +81,9 @@ def test_a_cancelled_call_has_a_row_of_unknown_cost() -> None:
         asyncio.run(leave(session, server.url))
     (row,) = ledger(session)
     assert (row.status, row.usage, row.cost.picodollars) == ("cancelled", None, None)
+    assert row.estimate is not None
+    assert row.estimate.usage.total_input
+    assert row.estimate.usage.output == 0
 
 
 def test_a_call_that_nobody_answers_is_of_unknown_cost() -> None:
@@ -101,6 +104,21 @@ def test_an_answer_of_which_nothing_can_be_kept_is_billed() -> None:
     (row,) = ledger(session)
     assert (row.status, row.input, row.why) == ("failed", 5, "ConnectionFailed")
     assert bodies(session, Answered) == []
+
+
+def test_an_answer_whose_usage_does_not_add_up_is_flagged() -> None:
+    """No token is dropped: what the split by lifetime lacks is billed as short-lived, and the row says so."""
+    session = opened()
+    session.compile()
+    split = {"cache_creation_input_tokens": 1_000, "cache_creation": {"ephemeral_1h_input_tokens": 400}}
+    session.record({
+        "id": "msg_1", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "end_turn",
+        "content": [{"type": "text", "text": "Mended."}],
+        "usage": {"input_tokens": 0, "output_tokens": 0, "cache_read_input_tokens": 0, **split},
+    })  # fmt: skip
+    (row,) = ledger(session)
+    assert row.doubts == ("cache_split_mismatch",)
+    assert row.cost.picodollars == 600 * 3_750_000 + 400 * 6_000_000
 
 
 def test_asking_again_after_a_failure_counts_both_calls() -> None:

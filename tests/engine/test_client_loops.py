@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import random
 from collections.abc import Iterator
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -82,6 +83,10 @@ class AnthropicLoop:
             found.append({**message, "content": content})
         return copy.deepcopy(found)
 
+    def close(self) -> None:
+        """Close the connections."""
+        self.client.close()
+
 
 class ChatLoop(AnthropicLoop):
     """The same over the other wire."""
@@ -112,6 +117,11 @@ class ChatLoop(AnthropicLoop):
     def plain(self) -> list[dict[str, Any]]:
         """Return the list without client objects, with all defaults of the client in it."""
         return [copy.deepcopy(m) if isinstance(m, dict) else m.model_dump(mode="json") for m in self.listed]
+
+    def close(self) -> None:
+        """Close the connections."""
+        super().close()
+        self.chat.close()
 
 
 def output(rng: random.Random) -> str:
@@ -148,8 +158,9 @@ def test_a_loop_never_forks_and_every_request_is_taken(name: str, recorded: bool
             session = Session.open(store, "loop", target=target, policy=TIGHT)
             loop = make(server.base_url, session, rng)
             lists = Lists(target.codec.wire, rng)
-            for _ in range(TURNS):
-                loop.turn(lists.word(), recorded=recorded)
+            with closing(loop):
+                for _ in range(TURNS):
+                    loop.turn(lists.word(), recorded=recorded)
             assert loop.forks == 0
             loop.session.sync(loop.listed)
             turns: list[dict[str, Any]] = []

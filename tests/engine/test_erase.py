@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from foreword.core.event import Noticed, Pinned, Rewritten, encode_body
+from foreword.core.event import Noticed, Pinned, Rewritten
+from foreword.core.sealing import encode_body
 from foreword.engine.session import Session
 from foreword.errors import Gone, NotErasable
 from foreword.store import Store

@@ -153,6 +153,14 @@ def test_grep_goes_on_with_grep() -> None:
     assert found == [f"hit {n}" for n in range(1, 4_000, 2)]
 
 
+def test_a_page_of_nothing_says_so() -> None:
+    """Past the end, or where no line has the text asked for, the model learns how many lines there are."""
+    made = session()
+    ref = f"{made.alias}#{made.say('one' + chr(10) + 'two')}"
+    for past in ({"offset": 3}, {"grep": "three"}, {"tail": 0}, {"start": 99}):
+        assert made.run_read_tool({"ref": ref, **past}) == "[nothing to show there; 2 lines in all]"
+
+
 def test_a_bad_call_is_answered_in_words() -> None:
     """The model's faulty calls get a text that says what is wrong; nothing is raised."""
     made = session()

@@ -5,10 +5,11 @@ from __future__ import annotations
 import random
 from pathlib import Path
 
+import msgspec
 import pytest
 
 from foreword.core.block import Message, Text, Thinking, ToolSpec
-from foreword.core.event import Answered, Draft, Event, RequestSent, Said
+from foreword.core.event import Answered, Draft, Event, RequestSent, Said, ToolsSet
 from foreword.core.usage import Usage
 from foreword.errors import CompileError, OverBudget, UnknownEvent
 from foreword.store import Store
@@ -79,6 +80,20 @@ def test_the_same_tools_in_another_order_change_nothing() -> None:
     assert made.compile() is before
     made.offer([mint, bolt, yank])
     assert made.view.fold.tools[1] == (yank, bolt, mint)
+
+
+def test_a_change_of_the_tools_is_recorded_with_its_cause(tmp_path: Path) -> None:
+    """What the caller says, or which tools differ; the first offer is no change, and the log keeps it."""
+    yank, bolt, mint = (ToolSpec(name=name, description=name) for name in ("yank", "bolt", "mint"))
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        made.offer([yank, bolt])
+        made.offer([bolt, msgspec.structs.replace(yank, description="pull"), mint])
+        made.offer([mint], cause="the workshop closed")
+        made.offer([])
+        kept = reopened(store, made).events
+    causes = [event.body.cause for event in kept if isinstance(event.body, ToolsSet)]
+    assert causes == ["", "added mint; changed yank", "the workshop closed", "removed mint"]
 
 
 def test_an_answer_never_names_another_writers_event(tmp_path: Path) -> None:

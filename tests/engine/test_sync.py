@@ -11,9 +11,10 @@ import pytest
 
 from foreword.compiler.compile import Compiled
 from foreword.core.canonical import compact
-from foreword.core.event import Answered, Event, Said, ToolReturned, encode_body
+from foreword.core.event import Answered, Event, Said, ToolReturned
+from foreword.core.sealing import encode_body
 from foreword.engine.session import Session
-from foreword.engine.sync import is_shortened
+from foreword.engine.shortened import is_shortened
 from tests.engine.message_lists import EDITS, HARMLESS, Lists, Messages, broken, copied, texts
 from tests.histories import counting_clock, examples, from_scratch, referee_for, target_of
 

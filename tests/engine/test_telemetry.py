@@ -15,11 +15,14 @@ from opentelemetry.semconv._incubating.attributes import gen_ai_attributes
 from opentelemetry.semconv._incubating.metrics import gen_ai_metrics
 from opentelemetry.trace import SpanKind, StatusCode
 
-from foreword.core.event import Called, Draft
+from foreword.core.event import Answered, Called, Draft
 from foreword.core.usage import NOTHING, Usage
 from foreword.engine.telemetry import ATTRIBUTES, METRICS, Telemetry
-from foreword.errors import MissingExtra
+from foreword.errors import MissingExtra, Overloaded
+from foreword.testing.script import Answer, Failure
 from tests.engine.sessions import answer_message
+from tests.engine.test_asking import asked, referee
+from tests.engine.test_asking import opened as asking
 from tests.engine.test_spend import LIST, Now, opened
 
 USED = Usage(uncached=100, cache_read=900, cache_write_short=40, cache_write_long=60, output=30, reasoning=10)
@@ -123,6 +126,46 @@ def test_a_failed_call_is_an_error_and_unknown_is_not_set(
     assert attributes(cancelled)["error.type"] == "cancelled"
     assert embedded.name == "embeddings e"
     assert embedded.status.status_code is StatusCode.UNSET
+
+
+def test_a_watched_session_reports_each_call_by_itself(
+    telemetry: Telemetry, spans: InMemorySpanExporter, measures: InMemoryMetricReader
+) -> None:
+    """Asked over HTTP: a retry, the answer, a call that fails; what was there before is not emitted again."""
+    busy = Failure(status=529)
+    with referee(Answer(text=SECRET), busy, Answer(text=SECRET), *[busy] * 4) as running:
+        session = asking()
+        asked(session, running.base_url)
+        telemetry.watch(session)
+        session.say("And the second pipe?")
+        asked(session, running.base_url)
+        session.say("And the third?")
+        with pytest.raises(Overloaded):
+            asked(session, running.base_url)
+    found = [attributes(span) for span in spans.get_finished_spans()]
+    assert [(one["foreword.step"], one["foreword.call.status"]) for one in found] == [
+        (2, "retried"), (2, "ok"), (3, "retried"), (3, "retried"), (3, "retried"), (3, "failed"),
+    ]  # fmt: skip
+    event = next(event.body for event in reversed(session.events) if isinstance(event.body, Answered))
+    assert event.usage is not None
+    assert found[1]["gen_ai.usage.input_tokens"] == event.usage.total_input
+    assert found[-1]["error.type"] == "Overloaded"
+    assert points(measures)["gen_ai.client.operation.time_to_first_chunk"][0].count == 1
+
+
+def test_a_fork_of_a_watched_session_is_watched(telemetry: Telemetry, spans: InMemorySpanExporter) -> None:
+    """Its own calls are emitted under its name, those that it shares are not emitted twice."""
+    session = opened(clock=Now(5_000_000))
+    telemetry.watch(session)
+    session.say("Mend it.")
+    session.compile()
+    session.answered(answer_message("Done."), usage=USED, model="claude-sonnet-4-5")
+    child = session.fork(len(session.events) - 1)
+    child.say("And that.")
+    child.compile()
+    child.answered(answer_message("Done."), usage=USED, model="claude-sonnet-4-5")
+    named = [attributes(span)["gen_ai.conversation.id"] for span in spans.get_finished_spans()]
+    assert named == [session.id, child.id]
 
 
 def test_the_names_are_those_of_the_conventions() -> None:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Coroutine
+from email.utils import formatdate
 from typing import Any, TypeVar
 
 import msgspec
@@ -305,6 +306,24 @@ def test_the_time_to_wait_is_the_provider_s() -> None:
     with FaultyServer([says(429, {}, retry_after="900")]) as running, pytest.raises(RateLimited) as raised:
         sent_to(running.url)
     assert (raised.value.retry_after, raised.value.attempts) == (900, 1)
+    assert "it asks to wait 900 s" in str(raised.value)
+
+
+def test_a_time_to_wait_may_be_a_date_or_milliseconds() -> None:
+    """A date counts from the answer's own, else from its arrival; one that is past asks for no wait."""
+    dated = {"date": "Mon, 30 Nov 2026 00:00:00 GMT", "retry_after": "Mon, 30 Nov 2026 00:15:00 GMT"}
+    undated = {"retry_after": formatdate(time.time() + 900, usegmt=True)}
+    for headers in (dated, undated):
+        with FaultyServer([says(429, {}, **headers)]) as running, pytest.raises(RateLimited) as raised:
+            sent_to(running.url)
+        assert raised.value.attempts == 1
+        assert raised.value.retry_after == pytest.approx(900, abs=5)
+    past = says(429, {}, retry_after="Sun, 06 Nov 1994 08:49:37 GMT")
+    soon = says(529, {}, retry_after_ms="150", retry_after="900")
+    begun = time.monotonic()
+    with FaultyServer([past, soon, says(200, BEGUN)]) as running:
+        assert sent_to(running.url).attempts == 3
+    assert 0.15 <= time.monotonic() - begun < 10
 
 
 def test_a_server_that_asks_not_to_be_asked_again_is_not() -> None:
@@ -460,12 +479,12 @@ def test_without_the_extra_the_move_is_named() -> None:
 
 @pytest.mark.parametrize(
     "attempt, asked_, chance, wait",
-    [(1, None, 0.0, 0.5), (2, None, 0.0, 1.0), (3, None, 1.0, 1.0),
-     (1, 3.0, 0.0, 3.0), (1, 61.0, 0.0, None), (4, None, 0.0, None)],
+    [(1, None, 0.0, 0.5), (2, None, 0.0, 1.0), (3, None, 1.0, 1.0), (4, None, 0.0, None),
+     (1, 3.0, 0.0, 3.0), (1, 10.0, 1.0, 11.0), (1, 0.0, 1.0, 0.25), (1, 61.0, 0.0, None)],
 )  # fmt: skip
 def test_waits_double_within_bounds(
     attempt: int, asked_: float | None, chance: float, wait: float | None
 ) -> None:
-    """The schedule is a pure function of the attempt, the provider's word and chance."""
+    """The schedule is a pure function of the attempt, the provider's word, which is never undercut, and chance."""
     assert Retries().wait(attempt, asked_, chance) == wait
-    assert Retries(attempts=99).wait(50, None, 0.0) == 8.0
+    assert Retries(attempts=9_999).wait(5_000, None, 0.0) == 8.0

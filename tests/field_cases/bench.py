@@ -7,17 +7,20 @@ from contextlib import ExitStack
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
+from zoneinfo import ZoneInfo
+
+import msgspec
 
 from foreword.core.block import ToolSpec
-from foreword.core.catalog import ModelSpec
 from foreword.engine.clock import Clock, system_clock
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.field_cases import wire_forms
 from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.fake_model import describer_of
 from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
 from tests.field_cases.outcome import Outcome, Warned
-from tests.field_cases.recording import Recorder, called_but_not_given, made_up_tools
+from tests.field_cases.recording import Recorder, called_but_not_given, made_up_tools, microseconds
 from tests.field_cases.request import Request
 
 SETTINGS = (
@@ -32,10 +35,13 @@ SETTINGS = (
     "externalise_over_bytes",
     "engine_read_tool",
     "model_vision",
+    "max_string_chars",
     "pins",
     "project_rules",
     "include_time",
     "stamp_user_messages",
+    "user_zone",
+    "language_directive",
 )
 """Settings that the product has a word for, or that leave it free."""
 MEMBERS = (
@@ -48,6 +54,9 @@ MEMBERS = (
     "model_caps",
     "model_min_cache_tokens",
     "then_user",
+    "clock",
+    "image_to_text",
+    "fake_model",
 )
 
 
@@ -92,8 +101,6 @@ class Bench:
         self.name = name
         self.wire = wire or case.wire
         self.caps = dict(caps or caps_of(case))
-        if self.caps["vision"] is False and "vision" not in ModelSpec.__struct_fields__:
-            raise Unsupported("a model without vision")
         if case.settings.get("strategy", "none") != "none":
             raise Unsupported(f"strategy {case.settings['strategy']}")
         self.target = target_of(self.wire, self.caps, case.settings, marks=marks, keys=keys)
@@ -101,16 +108,29 @@ class Bench:
         self.referee = referee_of(
             self.target, strict_alternation=bool(case.settings.get("strict_alternation"))
         )
-        self.clock: Clock = system_clock
-        self.stamp = bool(case.settings.get("stamp_user_messages"))
+        self.zone = ZoneInfo(case.settings.get("user_zone", "UTC"))
+        self._times = [microseconds(instant, self.zone) for instant in case.input.get("clock", ())]
+        self.clock: Clock = self._time if self._times else system_clock
+        self.stamp = self.zone if case.settings.get("stamp_user_messages") else None
+        self._untold = bool(case.settings.get("include_time"))
+        self.describer = describer_of(case.input, room.path)
+        if case.input.get("image_to_text") and self.describer is None:
+            raise Unsupported("a fake model that makes no descriptions")
+        self.outcome = Outcome()
         self.session = self._opened()
+        self.outcome.session = self.session
         self.recorder = Recorder(self.session, self.referee, stamp=self.stamp)
-        self.outcome = Outcome(session=self.session)
 
     def _opened(self) -> Session:
-        return Session.open(
+        session = Session.open(
             self.room.store(), self.name, target=self.target, policy=self.policy, clock=lambda: self.clock()
         )
+        session.describe = self.describer
+        return session
+
+    def _time(self) -> int:
+        """Return what the clock of the case says before its next request."""
+        return self._times[min(len(self.outcome.outputs), len(self._times) - 1)]
 
     def reopen(self) -> None:
         """Go on with the session as another process would find it."""
@@ -139,15 +159,32 @@ class Bench:
             if pin["text"] not in standing:
                 self.session.pin(pin["text"])
 
+    def defer(self, tools: Any, *, schema_chars: int = 0) -> None:
+        """Offer tools that can be found and are not loaded, behind those that stand."""
+        if isinstance(tools, int):
+            tools = [f"later_{number}" for number in range(tools)]
+        found = made_up_tools(tools, schema_chars=schema_chars)
+        deferred = [msgspec.structs.replace(tool, deferred=True) for tool in found]
+        self.session.offer([*self.session.view.fold.tools[1], *deferred])
+
     def record(self, messages: Sequence[dict[str, Any]]) -> None:
         self.recorder.add(messages)
+        if messages:
+            self._untold = bool(self.case.settings.get("include_time"))
 
     def compile(self) -> Request:
-        """Compile the next request, note it in the outcome with its judge, and return it."""
+        """Compile the next request, note it in the outcome with its judge, and return it.
+
+        Where the time is told, it is told once for what was recorded since the request before.
+        """
+        if self._untold:
+            self.session.tell_time(self.zone)
+            self._untold = False
         self.outcome.before = list(self.session.events)
         compiled = self.session.compile()
-        request = Request(self.wire, compiled.body, compiled.counted)
+        request = Request(self.wire, compiled.body, compiled.counted, events=len(self.session.events))
         self.outcome.outputs.append(request)
+        self.outcome.model_calls = self.describer.made if self.describer else 0
         self.outcome.referees.append(self.referee)
         self.outcome.warnings += [Warned(one.code, dict(one.numbers)) for one in compiled.warnings]
         self.outcome.again = self._again

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 
 from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Event, Repaired, Rewritten, ToolReturned, ToolsSet
+from foreword.core.outcome import CallOutcome
 from foreword.core.view import Interaction
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
@@ -29,6 +30,9 @@ EVENTS: dict[str, Callable[[Sequence[Event]], list[Event]]] = {
     "prune": _rewritten("cleared"),
 }
 """Label of an event -> the events of a session that are such."""
+
+FIELDS = {"tools_changed": frozenset({"cause"})}
+"""Label of an event -> the members of it that the product's has under the same name."""
 
 FLAWS = {
     "torn_line": "torn_record",
@@ -71,18 +75,9 @@ def result_handle(session: Session, id_: str) -> str | None:
     return None if seq is None else f"{session.alias}#{seq}"
 
 
-def call_status(session: Session, id_: str) -> str | None:
-    """Return the label of a call's outcome as the record knows it; None: no such call."""
-    found = _found(session, id_)
-    if found is None:
-        return None
-    interaction, position = found
-    result = interaction.results[position]
-    if result is None or position in interaction.unknown:
-        body = session.events[interaction.seq].body
-        cut = isinstance(body, Answered) and body.partial
-        return "truncated_not_run" if cut else "unknown"
-    return "failed" if result.is_error else "succeeded"
+def call_outcome(session: Session, id_: str, at: int | None = None) -> CallOutcome | None:
+    """Return what the record knows of a call, at a time in microseconds or now; None: no such call then."""
+    return next((one for one in session.outcomes(at) if one.call_id == id_), None)
 
 
 def recorded_results(events: Sequence[Event], id_: str) -> int:
@@ -97,9 +92,3 @@ def recorded_results(events: Sequence[Event], id_: str) -> int:
             asked = [block.id for block in calls if isinstance(block, ToolCall)]
             found += asked[event.body.call] == id_
     return found
-
-
-def run_state(session: Session, id_: str) -> str | None:
-    """Return the label of whether a call's run came to its end; None: no such call."""
-    status = call_status(session, id_)
-    return "completed" if status in ("succeeded", "failed") else status

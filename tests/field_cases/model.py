@@ -12,10 +12,10 @@ from foreword.compiler.policy import Policy
 from foreword.core.catalog import ModelSpec, Wire
 from foreword.core.request import Params
 from foreword.core.target import Target
-from foreword.core.tokens import Counter, EstimateCounter, counter
+from foreword.core.tokens import Counter, EstimateCounter, O200kCounter, counter
 from foreword.evals.replay import REFEREES
 from foreword.testing.referee import Referee
-from tests.field_cases.cases import Case
+from tests.field_cases.cases import Case, Unsupported
 
 NAME = "made-up"
 CAPS: dict[str, Any] = {
@@ -31,6 +31,8 @@ CAPS: dict[str, Any] = {
 }
 MARKS = {"anthropic": 4}
 """Wire -> cache marks that a request may carry; others take none from a caller."""
+NO_WINDOW = 1_000_000_000
+"""Tokens. The referee counts otherwise than the session (``Chars4``): sizes are a matter of `compiled_tokens`."""
 SEALING = frozenset({"anthropic", "openai-responses", "gemini"})
 """Wires whose server knows again what it signed."""
 
@@ -53,8 +55,12 @@ def caps_of(case: Case, **more: Any) -> dict[str, Any]:
     caps = CAPS | case.input.get("model_caps", {}) | more
     if "model_min_cache_tokens" in case.input:
         caps["min_cache_tokens"] = case.input["model_min_cache_tokens"]
+    if "tokenizer" in case.input:
+        caps["tokenizer"] = case.input["tokenizer"]
     if "window" in case.settings:
         caps["window"] = case.settings["window"]
+    if case.input.get("image_to_text"):
+        caps["vision"] = False
     if "model_vision" in case.settings:
         caps["vision"] = case.settings["model_vision"]
     return caps
@@ -75,7 +81,7 @@ def target_of(
     if settings.get("thinking"):
         found["thinking"] = {"type": "enabled"}
     return Target(
-        spec=_spec(wire, caps, marks=marks),
+        spec=_spec(wire, caps, marks=marks, longest=settings.get("max_string_chars")),
         codec=codec(wire, alternating=bool(settings.get("strict_alternation"))),
         counter=Chars4(),
         params=Params(model=NAME, max_output=max(1, min(reserve, caps["max_output"])), keys=found),
@@ -85,15 +91,34 @@ def target_of(
     )
 
 
+class Panicking:
+    """A vocabulary whose library breaks in a way that is no ``Exception``, as compiled ones do."""
+
+    def count(self, text: str) -> int:
+        raise Panic(text[:20])
+
+    def count_batch(self, texts: Sequence[str]) -> list[int]:
+        raise Panic(texts[0][:20])
+
+
+class Panic(BaseException):
+    """What a compiled library raises when it breaks."""
+
+
 def counter_of(caps: Mapping[str, Any], method: str | None = None) -> Counter:
-    """Return the counter that the product uses for a model with this tokenizer."""
-    if method == "no_tokenizer" or caps["tokenizer"] == "none":
-        return EstimateCounter()
-    return counter("auto")
+    """Return the counter that the product uses for a model with this tokenizer. Raises Unsupported."""
+    match "none" if method == "no_tokenizer" else caps["tokenizer"]:
+        case "none":
+            return EstimateCounter()
+        case "o200k":
+            return counter("auto")
+        case "fake_panicking_base_exception":
+            return O200kCounter(Panicking())
+        case other:
+            raise Unsupported(f"tokenizer {other}")
 
 
-def _spec(wire: str, caps: Mapping[str, Any], *, marks: bool) -> ModelSpec:
-    known: dict[str, Any] = {"vision": caps["vision"]} if "vision" in ModelSpec.__struct_fields__ else {}
+def _spec(wire: str, caps: Mapping[str, Any], *, marks: bool, longest: int | None) -> ModelSpec:
     product_wire: Wire = wire  # type: ignore[assignment]
     return ModelSpec(
         id=NAME,
@@ -107,9 +132,11 @@ def _spec(wire: str, caps: Mapping[str, Any], *, marks: bool) -> ModelSpec:
         binds_thinking=caps["binds_thinking"],
         prefill=caps["prefill"],
         mid_system=caps["supports_mid_system"],
+        deferred_tools="defer_loading" if wire == "anthropic" else None,
         source="the case",
         as_of="",
-        **known,
+        vision=caps["vision"],
+        max_string_chars=longest,
     )
 
 
@@ -122,6 +149,7 @@ def policy_of(settings: Mapping[str, Any], target: Target) -> Policy:
         batch_share=0.0,
         reserve_tool_result=0.0,
         uncalibrated_factor=1.0,
+        language_directive=bool(settings.get("language_directive")),
     )
     if "compact_at" not in settings:
         return policy
@@ -135,7 +163,7 @@ def referee_of(target: Target, *, strict_alternation: bool = False, foreign: boo
     make, base = REFEREES[wire]
     facts = msgspec.structs.replace(
         base,
-        window=target.window,
+        window=NO_WINDOW,
         max_input=None,
         max_output=target.spec.max_output,
         min_cache_tokens=target.spec.min_cacheable_tokens or 0,

@@ -44,6 +44,7 @@ class Outcome:
     ``outputs``: requests in order; ``named``: further ones by name. ``referees``: the judge of each output, which
     saw the session's earlier requests. ``before``: events as they stood before the compile under test.
     ``values``: results that are no request, for paths. ``again``: compiles the same record again.
+    ``given``: the input of the case.
     """
 
     outputs: list[Request] = field(default_factory=list[Request])
@@ -57,6 +58,7 @@ class Outcome:
     statuses: dict[str, str] = field(default_factory=dict[str, str])
     error: Exception | None = None
     again: Callable[[], Request] | None = None
+    given: dict[str, Any] = field(default_factory=dict[str, Any])
 
     def chosen(self, args: dict[str, Any]) -> list[Request]:
         """Return the requests that a check names; the last one when it names none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from datetime import datetime
+from datetime import UTC, datetime, tzinfo
 from typing import Any
 
 import msgspec
@@ -24,7 +24,9 @@ EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
 class Recorder:
     """Appends messages in a wire's form to a session, and tells the referee what its server answered."""
 
-    def __init__(self, session: Session, referee: Referee[Any] | None = None, *, stamp: bool = False) -> None:
+    def __init__(
+        self, session: Session, referee: Referee[Any] | None = None, *, stamp: tzinfo | None = None
+    ) -> None:
         self.session = session
         self.referee = referee
         self.stamp = stamp
@@ -87,8 +89,8 @@ class Recorder:
         words = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
         if words:
             spoken = msgspec.structs.replace(message, blocks=words)
-            if self.stamp and at is not None:
-                spoken = stamped(spoken, microseconds(at))
+            if self.stamp is not None and at is not None:
+                spoken = stamped(spoken, microseconds(at, self.stamp), self.stamp)
             said = Said(message=spoken, person=person)
             self._append(said, "person" if person else "engine", at)
 
@@ -97,12 +99,16 @@ class Recorder:
         self.session.instruct(*standing, *(b.text for b in message.blocks if isinstance(b, Text)))
 
     def _append(self, body: Said | Answered | ToolReturned, trust: Trust, at: str | None) -> None:
-        self.session.append(Draft(body=body, trust=trust, at=None if at is None else microseconds(at)))
+        self.session.append(
+            Draft(body=body, trust=trust, at=None if at is None else microseconds(at, self.stamp or UTC))
+        )
 
 
-def microseconds(instant: str) -> int:
-    """Return an ISO instant as microseconds since 1970 UTC."""
-    return round(datetime.fromisoformat(instant).timestamp() * 1_000_000)
+def microseconds(instant: str, zone: tzinfo = UTC) -> int:
+    """Return an ISO instant as microseconds since 1970 UTC. ``zone``: of one without an offset."""
+    found = datetime.fromisoformat(instant)
+    aware = found if found.tzinfo is not None else found.replace(tzinfo=zone)
+    return round(aware.timestamp() * 1_000_000)
 
 
 def _sent(message: dict[str, Any]) -> dict[str, Any]:

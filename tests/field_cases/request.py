@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any
@@ -12,6 +13,7 @@ from msgspec import Struct
 
 from tests.field_cases.cases import Unsupported
 
+DIRECTIVE = re.compile(r'^<foreword kind="notice" topic="language"[^>]*>\n(.*)\n</foreword>$', re.MULTILINE)
 ENGINE_TEXT = re.compile(r"^<foreword kind=")
 MISSING = object()
 MARK = "cache_control"
@@ -39,9 +41,13 @@ class Part(Struct, frozen=True, kw_only=True):
 
 
 class Request:
-    """One request. ``data``: its bytes; ``counted``: the product's own count, None: not known."""
+    """One request. ``data``: its bytes; ``counted``: the product's own count, None: not known.
 
-    def __init__(self, wire: str, data: bytes, counted: int | None = None) -> None:
+    ``events``: how many events its session held once it was compiled.
+    """
+
+    def __init__(self, wire: str, data: bytes, counted: int | None = None, *, events: int = 0) -> None:
+        self.events = events
         self.wire = wire
         self.data = data
         self.counted = counted
@@ -154,6 +160,9 @@ class Request:
                 return [part.raw for part in self.tail]
             case "messages" | "input" | "contents":
                 return self.messages
+            case "directive":
+                said = [found for text in strings(self.body) for found in DIRECTIVE.findall(text)]
+                return said[-1] if said else MISSING
             case _:
                 return self._indexed(name)
 
@@ -339,13 +348,16 @@ def _responses_part(part: dict[str, Any], role: str, place: dict[str, Any]) -> P
 
 def _gemini(content: dict[str, Any], index: int) -> Iterator[Part]:
     role = "assistant" if content.get("role") == "model" else "user"
-    for number, part in enumerate(content["parts"]):
+    # Calls and results without an id go by name and order; results stand in the content after that of their calls.
+    unnamed = Counter[str]()
+    for part in content["parts"]:
         place: dict[str, Any] = {"role": role, "message": index, "raw": part}
         if "functionCall" in part:
             inner = part["functionCall"]
+            unnamed[inner["name"]] += "id" not in inner
             yield Part(
                 kind="call",
-                id=inner.get("id", f"{inner['name']} {number}"),
+                id=inner.get("id", f"{inner['name']} {index}.{unnamed[inner['name']]}"),
                 name=inner["name"],
                 arguments=compact(inner.get("args", {})),
                 **place,
@@ -353,11 +365,15 @@ def _gemini(content: dict[str, Any], index: int) -> Iterator[Part]:
         elif "functionResponse" in part:
             inner = part["functionResponse"]
             text = "\n".join(strings(inner.get("response", {})))
-            id_ = inner.get("id", f"{inner['name']} {number}")
+            unnamed[inner["name"]] += "id" not in inner
+            id_ = inner.get("id", f"{inner['name']} {index - 1}.{unnamed[inner['name']]}")
             images = len(inner.get("parts", ()))
             yield Part(kind="result", id=id_, name=inner["name"], text=text, images=images, **place)
         elif "text" in part:
-            yield Part(kind="thinking" if part.get("thought") else "text", text=part["text"], **place)
+            # A signature of what was streamed before may come in a last part of no text.
+            seal = not part["text"].strip() and "thoughtSignature" in part
+            kind = "other" if seal else "thinking" if part.get("thought") else "text"
+            yield Part(kind=kind, text=part["text"], **place)
         else:
             image = "inlineData" in part or "fileData" in part
             yield Part(kind="image" if image else "other", images=int(image), **place)

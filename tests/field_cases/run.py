@@ -76,11 +76,13 @@ def _outcome(case: Case, room: Room) -> Outcome:
     if left := left_in(case.input):
         raise Unsupported(f"generator {left}")
     try:
-        return OPERATIONS[case.op](case, room)
+        outcome = OPERATIONS[case.op](case, room)
     except Unsupported:
         raise
     except Exception as error:  # noqa: BLE001  whatever the product raises is what came of the case
-        return Outcome(error=error)
+        outcome = Outcome(error=error)
+    outcome.given = case.input
+    return outcome
 
 
 def _faults(case: Case, outcome: Outcome) -> list[str]:
@@ -94,6 +96,8 @@ def _faults(case: Case, outcome: Outcome) -> list[str]:
             faults.append(f"{check['check']}: {fault}")
         except Unsupported as unsupported:
             missing = missing or unsupported
+        except Exception as error:  # noqa: BLE001  a check may read or compile once more; other cases go on
+            faults.append(f"{check['check']}: raised {type(error).__name__}: {str(error)[:200]}")
     if outcome.error is not None and not any(check["check"] == "raises" for check in case.checks):
         faults.append(f"raised {type(outcome.error).__name__}: {str(outcome.error)[:200]}")
     if missing is not None and not faults:

@@ -8,6 +8,7 @@ from pathlib import Path
 
 from foreword.engine.session import Session
 from foreword.store import Store
+from tests.field_cases.fake_model import describer_of
 from tests.field_cases.model import policy_of, target_of
 from tests.field_cases.recording import made_up_tools
 
@@ -19,6 +20,7 @@ def main() -> None:
         session = Session.open(
             store, asked["session"], target=target, policy=policy_of(asked["settings"], target)
         )
+        session.describe = describer_of(asked["described"], Path(asked["store"]).parent)
         if asked["tools"] is not None:
             others = [tool for tool in session.view.fold.tools[1] if tool.name not in asked["names"]]
             session.offer([*made_up_tools(asked["tools"]), *others])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
+import threading
 import time
 from pathlib import Path
 from typing import Any
@@ -33,6 +34,22 @@ def hold(place: Path, seconds: float) -> None:
             time.sleep(seconds)
 
 
+def lock(place: Path, seconds: float) -> None:
+    """Return when another connection holds the write lock; it lets go after so long."""
+    held = threading.Event()
+
+    def hold_lock() -> None:
+        db = connect(place_of(place), read_only=False)
+        db.execute("BEGIN IMMEDIATE")
+        held.set()
+        time.sleep(seconds)
+        db.execute("ROLLBACK")
+        db.close()
+
+    threading.Thread(target=hold_lock).start()
+    held.wait()
+
+
 def write(place: Path, job: dict[str, Any]) -> dict[str, Any]:
     """Append the events of a writer; return what failed, and the slowest append in seconds."""
     failed: list[str] = []
@@ -40,6 +57,8 @@ def write(place: Path, job: dict[str, Any]) -> dict[str, Any]:
     with Store.open(place) as store:
         session = Session.open(store, job["session"])
         for number in range(job["writes"]):
+            if "external_lock_ms" in job and (number + 1) % job.get("every_n", 1) == 0:
+                lock(place, job["external_lock_ms"] / 1000)
             start = time.perf_counter()
             try:
                 session.say(f"{job['bytes']} {job['writer']} {number}\n" + "x" * job["bytes"])

@@ -78,6 +78,11 @@ WRONG = [
     {"check": "warning", "code": "torn_record"},
     {"check": "raises", "code": "over_budget"},
     {"check": "compiled_tokens", "lte": 10},
+    {"check": "equals_input", "path": "messages[9]"},
+    {"check": "media_present_or_handled", "equals": 1},
+    {"check": "messages_after_reload", "equals": 4},
+    {"check": "dropped_result_has_handle", "id": "p2"},
+    {"check": "handle_resolves_to_bytes", "id": "p1", "equals": 5},
     {
         "check": "one_of",
         "any": [{"check": "image_count", "equals": 2}, {"check": "image_count", "equals": 3}],
@@ -126,6 +131,77 @@ def test_thinking_is_judged_by_the_prefix_it_was_signed_for(
     bound = {**PLAIN, "messages": messages, "model_caps": {"binds_thinking": True}}
     checks = [{"check": "valid_wire"}, {"check": "occurs", "text": "c2lnbmVk", "times": 1}]
     assert ran([case(bound, *checks)], tmp_path, capsys)[1][0] == "N1 ok"
+
+
+SOME_LINES = {"$numbered_lines": 400, "template": "row {i}\n"}
+CUT = {"op": "externalise", "settings": {"max_bytes": 2000}}
+RESULTS = [
+    ({**CUT, "result": {"id": "x", "stdout": SOME_LINES}}, {"check": "has_marker", "equals": False}),
+    ({**CUT, "result": {"id": "x", "stdout": SOME_LINES}}, {"check": "preview_bytes", "lte": 100}),
+    ({**CUT, "result": {"id": "x", "stdout": SOME_LINES}}, {"check": "preview_chars", "gte": 4000}),
+    (
+        {"op": "read_pages", "content": "a\n", "limit": 5, "extra_reads": [{"offset": 1}]},
+        {"check": "extra_read_error", "index": 0, "equals": True},
+    ),
+    (
+        {
+            "op": "concurrent_append",
+            "processes": 2,
+            "events_each": 2,
+            "event_bytes": 9,
+            "same_session": False,
+        },
+        {"check": "events_per_session", "equals": 4},
+    ),
+    (
+        {"op": "sqlite_contention", "writers": 1, "writes": 2, "table_rows_before": 3},
+        {"check": "rows_added", "equals": 5},
+    ),
+    (
+        {
+            "op": "fork",
+            "steps": [["A", "add", "p"], ["A", "add", "q"], ["A", "fork", "B"], ["B", "rewind_to", "p"]],
+        },
+        {"check": "history", "session": "B", "equals": ["p", "q"]},
+    ),
+]
+
+
+@pytest.mark.parametrize("given, check", RESULTS, ids=[check["check"] for _, check in RESULTS])
+def test_a_check_of_another_result_can_fail(
+    given: dict[str, Any], check: dict[str, Any], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """So can checks of what was stored, read back or shown of a long text."""
+    code, printed = ran([case(given, check)], tmp_path, capsys)
+    assert code == 1
+    assert printed[0].startswith(f"N1 FAIL: {check['check']}: expected ")
+
+
+def test_notes_on_a_long_text_are_counted_against_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """An excerpt of the product holds what its note says, and its handle gives the whole."""
+    checks = [{"check": name} for name in ("marker_numbers_exact", "single_marker", "handle_resolves_to_raw")]
+    shown = {"check": "has_marker", "equals": True}
+    lines = case({**CUT, "result": {"id": "x", "stdout": SOME_LINES}}, shown, *checks)
+    assert ran([lines], tmp_path, capsys)[1][0] == "N1 ok"
+
+
+def test_calls_without_an_id_are_paired_by_name_and_order(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """On the Gemini wire; what else stands in a content does not count."""
+    call = {"functionCall": {"name": "at", "args": {"n": 1}}, "thoughtSignature": "c2ln"}
+    second = {"functionCall": {"name": "at", "args": {"n": 2}}}
+    results = [{"functionResponse": {"name": "at", "response": {"output": text}}} for text in ("one", "two")]
+    contents = [
+        {"role": "user", "parts": [{"text": "go"}]},
+        {"role": "model", "parts": [{"text": "Both."}, call, second]},
+        {"role": "user", "parts": results},
+    ]
+    given = {"op": "compile", "wire": "gemini.generate", "contents": contents}
+    paired = {"check": "result_of_call", "arguments": '{"n":2}', "equals": "two"}
+    assert ran([case(given, {"check": "pairs_complete"}, paired)], tmp_path, capsys)[1][0] == "N1 ok"
 
 
 @pytest.mark.parametrize("arguments", [[], ["a", "b"], ["nothing.jsonl"], ["--loud", "a"]])

@@ -24,6 +24,27 @@ def user(wire: str, text: str) -> Message:
             return {"role": "user", "content": text}
 
 
+def pictures(wire: str, images: list[dict[str, str]]) -> Message:
+    """Return a user's message of images, each {media_type, data}."""
+    urls = [f"data:{image['media_type']};base64,{image['data']}" for image in images]
+    match wire:
+        case "anthropic":
+            blocks = [{"type": "image", "source": {"type": "base64", **image}} for image in images]
+            return {"role": "user", "content": blocks}
+        case "openai-responses":
+            content = [{"type": "input_image", "image_url": url} for url in urls]
+            return {"type": "message", "role": "user", "content": content}
+        case "gemini":
+            return {"role": "user", "parts": list(map(_gemini_image, images))}
+        case _:
+            content = [{"type": "image_url", "image_url": {"url": url}} for url in urls]
+            return {"role": "user", "content": content}
+
+
+def _gemini_image(image: dict[str, str]) -> dict[str, Any]:
+    return {"inlineData": {"mimeType": image["media_type"], "data": image["data"]}}
+
+
 def assistant(wire: str, text: str) -> Message:
     """Return an assistant's message."""
     match wire:
@@ -85,7 +106,7 @@ def results(wire: str, given: list[tuple[str, str, Any]]) -> list[Message]:
             ]
         case "gemini":
             parts = [
-                {"functionResponse": {"id": id_, "name": name, "response": {"output": _text(content)}}}
+                {"functionResponse": {"id": id_, "name": name, **_gemini_response(content)}}
                 for id_, name, content in given
             ]
             return [{"role": "user", "parts": parts}]
@@ -99,6 +120,12 @@ def _anthropic_content(content: Any) -> Any:
     if isinstance(content, str):
         return content
     return [{"type": "image", "source": {"type": "base64", **content}}]
+
+
+def _gemini_response(content: Any) -> dict[str, Any]:
+    if isinstance(content, str):
+        return {"response": {"output": content}}
+    return {"response": {"output": ""}, "parts": [_gemini_image(content)]}
 
 
 def _responses_output(content: Any) -> Any:

@@ -94,6 +94,17 @@ def test_an_abandoned_branch_is_named_and_not_history() -> None:
     assert [(note.code, note.raw) for note in notes(file)] == [("abandoned_branch", None)]
 
 
+def test_a_record_written_before_its_parent_follows_it() -> None:
+    """Writers that did not wait for each other: the tree says the order, and nothing of it is lost."""
+    file = ClaudeFile()
+    file.user("Which port?")
+    file.user("And the host?", parentUuid="late")
+    file.answer("a", text("8080."), uuid="late", parentUuid="u1")
+    session = file.read()[0]
+    assert story(session) == ["person: Which port?", "model: 8080.", "person: And the host?"]
+    assert codes(session) <= {"unseen_prefix"}
+
+
 def test_a_rewind_to_the_very_start_leaves_only_the_new_branch() -> None:
     """A second root is a rewind too."""
     file = ClaudeFile()

@@ -6,16 +6,8 @@ from typing import TypeVar
 import pytest
 
 from foreword.core.block import Image, Opaque, Text, Thinking, ToolCall
-from foreword.core.event import (
-    Answered,
-    ForeignNoted,
-    InstructionsSet,
-    Said,
-    ToolReturned,
-    UnseenPrefix,
-    decode_body,
-    encode_body,
-)
+from foreword.core.event import Answered, ForeignNoted, InstructionsSet, Said, ToolReturned, UnseenPrefix
+from foreword.core.sealing import decode_body, encode_body
 from foreword.core.usage import Usage
 from foreword.errors import ImportFailed
 from foreword.importers.grown import growth

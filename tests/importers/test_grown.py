@@ -1,7 +1,8 @@
 """A file read again: nothing new, a new part, or another past."""
 
 from foreword.core.block import ToolCall
-from foreword.core.event import GENESIS, Answered, Draft, Event, ToolsSet, kind_of, seal
+from foreword.core.event import Answered, Draft, Event, ToolsSet, kind_of
+from foreword.core.sealing import GENESIS, seal
 from foreword.importers.grown import growth
 from foreword.importers.imported import import_key, session_id
 from tests.importers.claude_file import ClaudeFile, call, codes, text

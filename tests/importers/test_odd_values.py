@@ -7,7 +7,8 @@ from typing import Any
 
 import pytest
 
-from foreword.core.event import decode_body, encode_body, kind_of
+from foreword.core.event import kind_of
+from foreword.core.sealing import decode_body, encode_body
 from foreword.errors import ImportFailed
 from foreword.importers.read import read
 from tests.importers.codex_file import CodexFile

@@ -2,9 +2,10 @@
 
 import json
 from decimal import Decimal
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import pytest
+from msgspec import UNSET
 
 from foreword.core.block import Image, Text, Thinking, ToolCall
 from foreword.core.event import Answered, ForeignNoted, Said, ToolReturned
@@ -74,6 +75,7 @@ def test_a_call_that_came_to_nothing_is_a_note() -> None:
         ("aborted", "Request was aborted."),
         ("api_error", "overloaded"),
     ]
+    assert [(note.model, note.recorded_cost_usd) for note in notes] == [(MODEL, "0"), (MODEL, "0")]
     assert notes[0].raw is None
     assert '"Th"' in (notes[1].raw or "")
     assert len(bodies(one, Answered)) == 2
@@ -233,6 +235,28 @@ def test_a_failed_result_says_so() -> None:
     one = file.read()
     assert [body.result.is_error for body in bodies(one, ToolReturned)] == [False, True]
     assert [note.code for note in bodies(one, ForeignNoted)] == ["unreadable"]
+
+
+@pytest.mark.parametrize(
+    "tool, failed, output, code",
+    [
+        ("bash", True, "no such file\n\n\nCommand exited with code 2", 2),
+        ("bash", True, "Command exited with code 1", 1),
+        ("bash", False, "Command exited with code 1", UNSET),
+        ("grep", True, "Command exited with code 1", UNSET),
+        ("bash", True, "Command exited with code 1\n\nCommand aborted", UNSET),
+        ("bash", True, "it says: Command exited with code 1", UNSET),
+    ],
+)
+def test_the_exit_code_is_what_pi_wrote_behind_the_output(
+    tool: str, failed: bool, output: str, code: Any
+) -> None:
+    """Only its own shell's failures tell one, in the last line."""
+    file = begun()
+    file.answer(call("t2"))
+    file.message("toolResult", toolCallId="t2", toolName=tool, content=[text(output)], isError=failed)
+    body = bodies(file.read(), ToolReturned)[-1]
+    assert (body.exit_code, body.result.is_error) == (code, failed)
 
 
 def test_what_cannot_be_read_is_a_note() -> None:

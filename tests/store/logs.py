@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from foreword.core.block import Message, Text
 from foreword.core.canonical import digest
-from foreword.core.event import GENESIS, Body, Draft, Erased, Event, Said, SessionOpened, seal
+from foreword.core.event import Body, Draft, Erased, Event, Said, SessionOpened
 from foreword.core.request import Unit
+from foreword.core.sealing import GENESIS, seal
 from foreword.store import Store
 
 AT = 1_790_000_000_000_000

@@ -9,8 +9,9 @@ from pathlib import Path
 import msgspec
 import pytest
 
-from foreword.core.event import GENESIS, Draft, EpochStarted, RequestSent, SessionOpened, encode_body, seal
+from foreword.core.event import Draft, EpochStarted, RequestSent, SessionOpened
 from foreword.core.reference import ALIAS_LETTERS, alias_of
+from foreword.core.sealing import GENESIS, encode_body, seal
 from foreword.errors import AppendConflict, LogCorrupt, UnknownEvent, UnknownSession
 from foreword.store import Store
 from foreword.store.rows import INLINE

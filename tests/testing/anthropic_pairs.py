@@ -3,6 +3,7 @@
 from foreword.testing.facts import ModelFacts
 from foreword.testing.script import Answer, Call
 from tests.testing.anthropic_change_pairs import CHANGE_PAIRS
+from tests.testing.anthropic_deferred_pairs import DEFERRED_PAIRS
 from tests.testing.anthropic_parts import (
     ASK,
     BETA,
@@ -75,7 +76,7 @@ FORM = [
     Pair(
         "block_kind",
         called(result("t1", content=[{"type": "container_upload", "file_id": "f"}])),
-        called(result("t1", content=[{"type": "tool_reference", "tool_name": "look"}])),
+        {**called(result("t1", content=[{"type": "tool_reference", "tool_name": "look"}])), "tools": [TOOL]},
     ),
     Pair("block_role", body(user(text("hi"), call("t1"))), body(user(text("hi")))),
     Pair("block_role", body(ASK, assistant(text("a"), result("t1")), ASK), body(ASK, SAID, ASK)),
@@ -409,4 +410,4 @@ CACHE = [
     ),
 ]
 
-PAIRS = [*FORM, *ORDER, *PAIRING, *OPTIONS, *CHANGE_PAIRS, *THINKING, *CACHE]
+PAIRS = [*FORM, *ORDER, *PAIRING, *OPTIONS, *CHANGE_PAIRS, *DEFERRED_PAIRS, *THINKING, *CACHE]

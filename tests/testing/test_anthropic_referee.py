@@ -123,8 +123,9 @@ def test_a_thought_is_bound_to_system_and_tools(members: dict[str, Any]) -> None
 def test_a_deferred_tool_and_a_later_system_message_bind_nothing() -> None:
     """The two safe ways to add a tool and an instruction later."""
     referee = thinker()
-    messages = spoken(referee, ASK)
-    deferred = body(*messages, ASK, system("Be brief."), tools=[{**TOOL, "defer_loading": True}])
+    messages = spoken(referee, ASK, tools=[TOOL])
+    later = {**TOOL, "name": "later", "defer_loading": True}
+    deferred = body(*messages, ASK, system("Be brief."), tools=[TOOL, later])
     assert judged(referee, deferred).status == 200
 
 
@@ -171,6 +172,22 @@ def test_a_recorded_answer_is_bound_like_an_own_one() -> None:
     assert judged(AnthropicReferee(accept_foreign_signatures=True), other).status == 200
     with pytest.raises(LookupError, match="judge the request first"):
         AnthropicReferee().answered(said)
+
+
+def test_a_signature_that_a_record_made_up_may_stand_on_several_texts() -> None:
+    """Each text is known again; one that was changed is not."""
+    referee = AnthropicReferee()
+    first, second = (
+        {"type": "thinking", "thinking": words, "signature": "made up"} for words in ("Hm.", "So.")
+    )
+    asked = [ASK, assistant(first, text("North.")), ASK]
+    assert judged(referee, body()).status == 200
+    referee.answered(asked[1]["content"])
+    assert judged(referee, body(*asked)).status == 200
+    referee.answered([second, text("South.")])
+    assert judged(referee, body(*asked, assistant(second, text("South.")), ASK)).status == 200
+    changed = {**first, "thinking": "Changed."}
+    assert judged(referee, body(ASK, assistant(changed, text("North.")), ASK)).status == 400
 
 
 def test_thoughts_kept_after_a_compaction_block_stay_bound() -> None:
@@ -280,3 +297,18 @@ def test_counting_needs_no_max_tokens_and_agrees_with_judging() -> None:
     assert verdict.violations[0].text == f"prompt is too long: {verdict.input_tokens} tokens > 10 maximum"
     assert referee.count(msgspec.json.encode(body(assistant(call("t1")), ASK)))[0] == 400
     assert referee.count(b"[")[0] == 400
+
+
+def test_what_a_search_found_costs_its_definition() -> None:
+    """A deferred tool costs nothing in the list; where a reference to it stands, its definition is billed."""
+    large = {**TOOL, "name": "later", "description": "word " * 200, "defer_loading": True}
+    found = {"type": "tool_result", "tool_use_id": "t1", "content": "seen"}
+    loads = {**found, "content": [{"type": "tool_reference", "tool_name": "later"}]}
+
+    def size(result: dict[str, Any], *tools: dict[str, Any]) -> int:
+        referee = AnthropicReferee()
+        asked = body(ASK, assistant(call("t1")), user(result), tools=[TOOL, *tools])
+        return judged(referee, asked).input_tokens
+
+    assert size(found, large) == size(found)
+    assert size(loads, large) > size(found) + 150

@@ -68,6 +68,15 @@ def test_reasoning_without_text_or_call_can_be_sent_back() -> None:
     assert judged(referee, body(ASK, *made, ASK)).violations == ()
 
 
+def test_a_message_recorded_without_its_id_claims_no_other_message() -> None:
+    """Reasoning that led to it is asked for by nothing that has no id either."""
+    referee = OpenAIResponsesReferee()
+    thought = {"type": "reasoning", "id": "rs_1", "summary": [], "encrypted_content": "c2VhbGVk"}
+    assert judged(referee, body(ASK)).violations == ()
+    referee.answered([thought, said("assistant", "In the north.", type="message")])
+    assert judged(referee, body(ASK, said("assistant", "In the north."), ASK)).violations == ()
+
+
 @pytest.mark.parametrize(
     "change",
     [

@@ -37,6 +37,7 @@ SHOWN = 6
 @click.argument("text", metavar="TEXT")
 @click.argument("source", metavar="SESSION|REPLAY_DIR|FILE")
 @options.target(required=False)
+@options.served
 @options.format
 @options.session
 @options.store
@@ -51,6 +52,7 @@ def command(
     reserve_output: int | None,
     unseen: int | None,
     reader: str,
+    endpoint: str | None,
     format_: str | None,
     chosen: str | None,
     store: str | None,
@@ -63,7 +65,7 @@ def command(
 
     aim = None
     if provider is not None and model is not None:
-        aim = Aim(provider, model, policy, window, reserve_output, reader)
+        aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
     elif provider is not None or model is not None:
         raise click.UsageError("--provider and --model go together; give both")
     if Path(source).is_dir():

@@ -30,6 +30,7 @@ does not fit, the exit code is 1 and each required item is listed.
 @click.command("compile", epilog=EPILOG)
 @click.argument("source", metavar="FILE|SESSION")
 @options.target(required=True)
+@options.served
 @options.format
 @options.session
 @options.store
@@ -47,6 +48,7 @@ def command(
     reserve_output: int | None,
     unseen: int | None,
     reader: str,
+    endpoint: str | None,
     format_: str | None,
     chosen: str | None,
     store: str | None,
@@ -60,7 +62,7 @@ def command(
     from foreword.errors import OverBudget
     from foreword.evals.compiled import described
 
-    aim = Aim(provider, model, policy, window, reserve_output, reader)
+    aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
     session = _opened(source, aim, store=store, format_=format_, chosen=chosen, unseen=unseen, commit=commit)
     try:
         try:

@@ -25,7 +25,8 @@ A call counts once, however many files hold it. Prices are those of the call's d
 --prices: TOML or JSON, in US dollars per million tokens. A cost that is not known is counted, never taken for 0.
 """
 
-BY = ("model", "session", "turn", "day", "user", "project", "kind", "status")
+BUCKETS = ("uncached", "cache_read", "cache_write_short", "cache_write_long", "output")
+BY = ("model", "session", "step", "turn", "day", "user", "project", "kind", "status")
 
 
 @click.command("cost", epilog=EPILOG)
@@ -91,7 +92,7 @@ def _sessions(name: str, format_: str | None, place: str | None) -> list[Billed]
     for flaw in (flaw for one in sessions for flaw in one.flaws):
         if flaw.code in ABOUT_USAGE:
             note(f"warning: {one_place(name, flaw.where)}: {flaw.text} ({flaw.code})")
-    return [Billed(session=one.session, facts=one.drafts) for one in sessions]
+    return [Billed(session=one.session, facts=one.drafts, project=one.project) for one in sessions]
 
 
 ABOUT_USAGE = frozenset(
@@ -133,6 +134,19 @@ def _print(document: dict[str, Any], by: str) -> None:
         emit(
             f"unknown cost: {document['unknown']:,} of {document['calls']:,} calls ({names}); not in the sums"
         )
+    lacking = {name: count for name, count in document["lacking"].items() if name in BUCKETS}
+    if lacking:
+        emit(
+            "the sums lack "
+            + ", ".join(f"{name.replace('_', ' ')} of {count:,} calls" for name, count in lacking.items())
+        )
+    if document["estimated_cost_usd"] is not None:
+        emit(
+            f"estimate for {document['estimated']:,} of {document['calls']:,} calls, as if what is unknown had not"
+            f" been cached: {usd_text(document['estimated_cost_usd'])}"
+        )
+    for doubt, count in document["doubts"].items():
+        emit(f"warning: the usage of {count:,} calls does not add up ({doubt})")
     others = {name: count for name, count in document["statuses"].items() if name != "ok"}
     if others:
         emit(
@@ -147,8 +161,7 @@ def _print(document: dict[str, Any], by: str) -> None:
 
 def _row(name: str, one: dict[str, Any]) -> list[Cell]:
     usage = one["usage"] or {}
-    buckets = ("uncached", "cache_read", "cache_write_short", "cache_write_long", "output")
-    tokens: list[Cell] = [usage.get(bucket) for bucket in buckets]
+    tokens: list[Cell] = [usage.get(bucket) for bucket in BUCKETS]
     return [
         name, one["calls"], *tokens, percent(one["cache_hit_rate"]), one["peak_input"], usd_text(one["cost_usd"])
     ]  # fmt: skip

@@ -79,14 +79,18 @@ def command(
 ) -> None:
     """Check the installation, and the windows of a model."""
     from foreword.core.endpoint import endpoint as made
-    from foreword.engine.findings import healthy
+    from foreword.engine.findings import Finding, healthy
     from foreword.engine.installation import check_installation
     from foreword.engine.local_server import cache_of, local_endpoint
+    from foreword.errors import ConnectionFailed
 
     findings = check_installation(options.store_place(store), datetime.now(UTC).date())
     asked: Endpoint | None = None
     if local is not None:
-        asked = local_endpoint(local, os.environ)
+        try:
+            asked = local_endpoint(local, os.environ)
+        except ConnectionFailed as error:
+            findings.append(Finding(code="endpoint_unreachable", level="problem", text=str(error)))
     elif model is not None and (provider is not None or endpoint is not None):
         asked = made(endpoint or _vendor(provider or ""), provider, base_url=base_url, key_env=key_env)
     elif model is not None or base_url is not None or endpoint is not None:

@@ -40,11 +40,18 @@ def _variable(name: str) -> str:
     return SETTINGS[name].variable
 
 
+served = click.option(
+    "--endpoint",
+    metavar="NAME",
+    envvar=_variable("endpoint"),
+    help="Profile of the server; the default is the vendor's.",
+)
+
+
 def endpoint(function: F) -> F:
     """Add the options that say which server is talked to."""
     return _adding(
-        click.option("--endpoint", metavar="NAME", envvar=_variable("endpoint"),
-                     help="Profile of the server; the default is the wire's vendor."),
+        served,
         click.option("--base-url", metavar="URL", envvar=_variable("base_url"),
                      help="Its address, where it is not the profile's."),
         click.option("--key-env", metavar="NAME", envvar=_variable("key_env"),
@@ -147,14 +154,15 @@ class Aim:
         window: int | None,
         reserve_output: int | None,
         reader: str,
+        endpoint: str | None = None,
     ) -> None:
-        """Raises: UnknownModel; BadPolicy; CodecError; click.BadParameter for a reserve over the window."""
+        """Raises: CatalogError; BadPolicy; CodecError; EndpointError; click.BadParameter for too large a reserve."""
         from foreword.engine.policy_file import load_policy
         from foreword.engine.target import target_for
 
         self.policy: Policy = load_policy(policy)
         self.target: Target = target_for(
-            provider, model, window=window, reserve_output=reserve_output, reader=reader
+            provider, model, window=window, reserve_output=reserve_output, reader=reader, endpoint=endpoint
         )
         size = self.target.window
         if reserve_output is not None and reserve_output >= size:

@@ -38,6 +38,7 @@ def _keep(ctx: click.Context, param: click.Parameter, value: str) -> Keep:
 @click.command("replay", epilog=EPILOG)
 @click.argument("source", metavar="FILE|SESSION")
 @options.target(required=True)
+@options.served
 @click.option("--summarizer", type=click.Choice(["extractive"]), default="extractive", show_default=True,
               help="What writes summaries.")  # fmt: skip
 @click.option("--keep-requests", "keep", metavar="all|sample:N|none", default="all", show_default=True,
@@ -57,6 +58,7 @@ def command(
     reserve_output: int | None,
     unseen: int | None,
     reader: str,
+    endpoint: str | None,
     summarizer: str,
     keep: Keep,
     format_: str | None,
@@ -71,7 +73,7 @@ def command(
     from foreword.evals.replayed import refereed, replay
     from foreword.store.store import Store
 
-    aim = Aim(provider, model, policy, window, reserve_output, reader)
+    aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
     refereed(aim.target)
     sessions = sessions_of(source, format_=format_, place=store)
     clear(out)

@@ -31,12 +31,13 @@ Counts are in o200k tokens: exact with the extra `tokens`, else an estimate, and
 def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
     """Count the tokens of TEXT, or of stdin."""
     from foreword.core.catalog import Catalog
-    from foreword.core.tokens import counter, pieces
+    from foreword.core.tokens import counter, pieces, utf8
 
     spec = Catalog.load().model(model) if model is not None else None
     read = _stdin() if text == "-" else text
     if _names_file(text):
         note(f"note: {text} is a file, and its name was counted; for its text: foreword tokens - < {text}")
+    size = len(utf8(read))
     count = counter()
     tokens = count.count(read)
     shown: dict[str, Any] = {
@@ -44,7 +45,7 @@ def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
         "exact": count.exact,
         "counter": count.name,
         "characters": len(read),
-        "bytes": len(read.encode()),
+        "bytes": size,
         "model": model,
         "model_tokens": None,
         "factor": None,
@@ -58,7 +59,7 @@ def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
         emit_json(shown)
         return
     how = "exact" if count.exact else "estimated"
-    emit(f"{tokens:,} tokens ({count.name}, {how}), {len(read):,} characters, {shown['bytes']:,} bytes")
+    emit(f"{tokens:,} tokens ({count.name}, {how}), {len(read):,} characters, {size:,} bytes")
     if spec is not None:
         factor = f"{spec.token_factor_start:g} per {count.name} token"
         emit(f"about {shown['model_tokens']:,} tokens of {model} ({factor})")

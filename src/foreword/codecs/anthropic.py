@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foreword.codecs.anthropic_blocks import PLACES, WIRE, Form, Told, block_form, told
+from foreword.codecs.anthropic_blocks import ID_LIMIT, PLACES, WIRE, Form, Told, block_form, told
 from foreword.codecs.anthropic_decode import (
     decode_marks,
     decode_messages,
@@ -23,6 +23,7 @@ from foreword.codecs.anthropic_decode import (
     usage_from,
 )
 from foreword.codecs.decoded import Mark
+from foreword.codecs.known import KNOWN
 from foreword.codecs.late import (
     ANTHROPIC_BETAS,
     INLINE_TOOLS,
@@ -35,10 +36,11 @@ from foreword.codecs.late import (
     late_piece,
     named_betas,
 )
+from foreword.codecs.links import link_of
 from foreword.codecs.parts import members, tool_name
 from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolResult, ToolSpec
 from foreword.core.canonical import compact
-from foreword.core.request import Compaction, Layer, Params, Piece, Unit
+from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
 from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {
@@ -57,6 +59,7 @@ _UNMARKABLE = frozenset({"mcp_tool_listing", "fallback"})
 RESERVED = frozenset({"model", "max_tokens", "tools", "system", "messages"})
 LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 EFFORT = "late_effort"
+DEFERRED = "defer_loading"
 
 _OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"system":[', "message": b'"messages":['}
 _CLOSE = {"key": b"", "tool": b"]", "system": b"]", "message": b"]}]"}
@@ -66,13 +69,19 @@ class AnthropicCodec(NothingLate):
     """Encode to the Anthropic Messages wire and read it. Stateless."""
 
     wire = WIRE
-    version = 1
+    version = 2
     message_tokens = 3
     """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
     tools_tokens = 350
     """The low end of what is reported (300 to 700) for the hidden tool-use instructions."""
     system_anywhere = False
-    late = frozenset({"tool_addition", "tool_removal", "output_config"})
+    known = KNOWN[WIRE]
+    reasoning_blocks = True
+    refuses_moved = True
+    call_path = ("id",)
+    result_path = ("tool_use_id",)
+    id_limit = ID_LIMIT
+    late = frozenset({"tool_addition", "tool_removal", "output_config", DEFERRED})
     effort = ("output_config", "effort")
     task_budget = ("output_config", "task_budget")
 
@@ -104,6 +113,7 @@ class AnthropicCodec(NothingLate):
     def _tool(self, tool: ToolSpec) -> dict[str, Any]:
         """Write a tool; one of the provider's own (its type is no `custom`) is sent as its members stand."""
         extra = members(tool.extra, WIRE, own=False)
+        extra.pop(DEFERRED, None)
         if extra.get("type", "custom") != "custom":
             value = extra
         else:
@@ -112,7 +122,11 @@ class AnthropicCodec(NothingLate):
                 value["description"] = tool.description
             value["input_schema"] = tool.schema or {"type": "object", "properties": {}}
             value |= extra
-        return value
+        return value | {DEFERRED: True} if tool.deferred else value
+
+    def searches(self, tool: ToolSpec) -> bool:
+        kind = members(tool.extra, WIRE, own=False).get("type")
+        return isinstance(kind, str) and kind.startswith("tool_search_tool_")
 
     def system(self, block: Text) -> Piece:
         """Encode a system block. Raises: MalformedRequest when it is empty, which the provider refuses."""
@@ -187,6 +201,9 @@ class AnthropicCodec(NothingLate):
             return None
         place = "nowhere" if not found.get("content") else "first" if found.get("signature") else "anywhere"
         return Compaction(place=place, tools=bool(found.get("tool_changes")))
+
+    def link(self, block: Opaque) -> Link | None:
+        return link_of(block, WIRE)
 
     def betas(self, params: Params) -> tuple[str, ...]:
         return named_betas(params.keys, ANTHROPIC_BETAS)

@@ -11,6 +11,7 @@ from foreword.codecs.parts import (
     image_cost,
     json_object,
     members,
+    object_arguments,
     opaque_reading,
     shown_image,
     stand_in,
@@ -107,24 +108,15 @@ def _image(block: Image, *, own: bool) -> Form:
 
 
 def _call(block: ToolCall, *, own: bool) -> Form:
-    lost: tuple[str, ...] = ()
-    arguments: Any
-    if json_object(block.arguments):
-        # Spliced in as it came: a provider's cache sees the order and spelling of the keys.
-        arguments = msgspec.Raw(utf8(block.arguments))
-    elif not block.arguments.strip():
-        arguments = {}
-    else:
-        arguments = {"arguments": block.arguments}
-        lost = ("arguments that are no JSON object, sent as a member `arguments`",)
+    arguments, lost = object_arguments(block.arguments)
     extra = members(block.extra, WIRE, own=own)
     value = {
         "type": "tool_use",
         "id": call_id(block.id, ID_LIMIT),
         "name": tool_name(block.name),
-        "input": arguments,
+        "input": msgspec.Raw(utf8(arguments)),
     }
-    return Form(value={**value, **extra}, text=f"{block.name}\n{block.arguments}", lost=lost)
+    return Form(value={**value, **extra}, text=f"{block.name}\n{arguments}", lost=lost)
 
 
 def _result(block: ToolResult, *, own: bool) -> Form:

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 from foreword.codecs.anthropic_blocks import WIRE, block_form
 from foreword.codecs.decoded import Mark, Request, Response
+from foreword.codecs.doubts import counted
 from foreword.codecs.reading import At, others
 from foreword.core.block import (
     Block,
@@ -20,7 +21,7 @@ from foreword.core.block import (
     ToolResult,
     ToolSpec,
 )
-from foreword.core.canonical import compact
+from foreword.core.canonical import compact, lossless
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 
@@ -111,7 +112,7 @@ def decode_response(body: Any) -> Response:
     members = at.body(body)
     if members.get("type") == "error":
         raise at.fault("an error, not a message")
-    usage = (at / "usage").mapping(members.get("usage") or {})
+    usage, counts, doubts = counted(at / "usage", members.get("usage"), usage_from)
     known = ("id", "type", "role", "model", "content", "stop_reason", "usage")
     extra = others(members, *known) or {}
     if rest := others(usage, *_USAGE):
@@ -123,8 +124,9 @@ def decode_response(body: Any) -> Response:
         model=at.string(members, "model"),
         stop_reason=at.text(members, "stop_reason"),
         response_id=at.text(members, "id"),
-        usage=usage_from(usage),
+        usage=counts,
         extra=extra or None,
+        doubts=doubts,
     )
 
 
@@ -224,7 +226,7 @@ def _block(value: Any, at: At, found: list[str | None]) -> Block:
             return ToolCall(
                 id=at.string(members, "id"),
                 name=at.string(members, "name"),
-                arguments=compact(arguments).decode(),
+                arguments=lossless(arguments).decode(),
                 extra=others(members, "type", "id", "name", "input"),
             )
         case "tool_result":
@@ -274,7 +276,7 @@ def _opaque(members: dict[str, Any], at: At, kind: str, found: list[str | None])
             else item
             for item in items
         ]
-    return Opaque(wire=WIRE, form=kind, raw=compact(members).decode())
+    return Opaque(wire=WIRE, form=kind, raw=lossless(members).decode())
 
 
 def _unmarked(members: dict[str, Any], at: At, found: list[str | None]) -> dict[str, Any]:
@@ -291,12 +293,13 @@ def _tool(value: Any, at: At, marks: list[Mark], index: int) -> ToolSpec:
     kind = at.text(members, "type")
     if kind not in (None, "custom"):
         name = at.text(members, "name") or at.text(members, "mcp_server_name") or kind
-        return ToolSpec(name=name or "", extra={WIRE: members})
+        return ToolSpec(name=name or "", deferred=members.get("defer_loading") is True, extra={WIRE: members})
     rest = others(members, "name", "description", "input_schema")
     return ToolSpec(
         name=at.string(members, "name"),
         description=at.text(members, "description") or "",
         schema=(at / "input_schema").mapping(members.get("input_schema")),
+        deferred=members.get("defer_loading") is True,
         extra={WIRE: rest} if rest else None,
     )
 

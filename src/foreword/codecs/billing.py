@@ -6,31 +6,44 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foreword.codecs.anthropic_decode import usage_from
+from foreword.codecs.decoded import Response
+from foreword.codecs.doubts import doubts
 from foreword.core.usage import Usage
 from foreword.errors import MalformedResponse
 
+_OPENAI = {
+    ("service_tier", tier): tier for tier in ("batch", "flex", "scale", "priority", "fast", "ultrafast")
+}
 TERMS: dict[str, dict[tuple[str, str], str]] = {
     "anthropic": {
         ("service_tier", "batch"): "batch",
+        ("service_tier", "priority"): "priority",
         ("speed", "fast"): "fast",
         ("inference_geo", "us"): "us",
     },
-    "openai-chat": {("service_tier", "batch"): "batch"},
-    "openai-responses": {("service_tier", "batch"): "batch"},
+    "openai-chat": _OPENAI,
+    "openai-responses": _OPENAI,
+    "gemini": {("serviceTier", tier): tier for tier in ("flex", "priority")},
 }
-"""Wire -> (member, value) -> the catalog's name of what multiplies the bill.
+"""Wire -> (member, value) -> the name of what multiplies the bill.
 
-Anthropic states all three in the usage (SDK 2.14.0 types), OpenAI its tier in the response (SDK 3.57.0 types).
+A name without a figure in the catalog makes the cost unknown: the listed price would be wrong. Anthropic and Gemini
+state theirs in the usage (types of the SDKs 2.14.0 and 3.6.1), OpenAI its tier in the response (SDK 3.57.0).
 """
 
 
 class Billing(Struct, frozen=True, kw_only=True):
-    """`terms`: names of multipliers. `compactions`: tokens of the provider's own summaries, not in the usage."""
+    """`terms`: names of multipliers. `compactions`: tokens of the provider's own summaries, not in the usage.
+
+    `doubts`: what in the usage does not add up, by name.
+    """
 
     terms: tuple[str, ...] = ()
     compactions: tuple[Usage, ...] = ()
+    doubts: tuple[str, ...] = ()
 
 
 NO_MORE = Billing()
@@ -48,31 +61,15 @@ def billing_of(wire: str, members: Mapping[str, Any]) -> Billing:
     iterations: Any = usage.get("iterations") if wire == "anthropic" else None
     entries = cast("list[Any]", iterations) if isinstance(iterations, list) else []
     spent = [_spent(entry) for entry in map(_mapping, entries) if entry.get("type") == "compaction"]
-    return Billing(terms=terms, compactions=tuple(one for one in spent if one is not None))
+    found = tuple(one for one in spent if one is not None)
+    return Billing(terms=terms, compactions=found, doubts=doubts(wire, usage))
 
 
-def doubts(wire: str, usage: Mapping[str, Any]) -> tuple[str, ...]:
-    """Name what in a usage object does not add up: `cache_split_mismatch`, `cached_over_prompt`.
-
-    A split of cache writes that is not their total loses no token: the rest counts as short-lived.
-    """
-    found: list[str] = []
-    if wire == "anthropic" and isinstance(usage.get("cache_creation"), Mapping):
-        split = _mapping(usage["cache_creation"])
-        written = sum(
-            _count(split, name) for name in ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
-        )
-        whole = usage.get("cache_creation_input_tokens")
-        if whole is not None and written != whole:
-            found.append("cache_split_mismatch")
-    for prompt, details in (
-        ("prompt_tokens", "prompt_tokens_details"),
-        ("input_tokens", "input_tokens_details"),
-    ):
-        inside = _mapping(usage.get(details))
-        if _count(inside, "cached_tokens") + _count(inside, "cache_write_tokens") > _count(usage, prompt):
-            found.append("cached_over_prompt")
-    return tuple(found)
+def billing_from(wire: str, response: Response | None) -> Billing:
+    """Read a decoded response; None: nothing of one came."""
+    if response is None:
+        return NO_MORE
+    return replace(billing_of(wire, response.extra or {}), doubts=response.doubts)
 
 
 def _spent(entry: Mapping[str, Any]) -> Usage | None:
@@ -84,8 +81,3 @@ def _spent(entry: Mapping[str, Any]) -> Usage | None:
 
 def _mapping(value: object) -> Mapping[str, Any]:
     return cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
-
-
-def _count(members: Mapping[str, Any], name: str) -> int:
-    value = members.get(name)
-    return value if isinstance(value, int) and not isinstance(value, bool) else 0

@@ -13,27 +13,44 @@ from foreword.codecs.check_fault import Fault, answer, unanswered
 from foreword.codecs.check_gemini import gemini, gemini_plain
 from foreword.codecs.check_items import items_plain, responses
 from foreword.codecs.reading import At
+from foreword.core.surrogates import LONE
 from foreword.errors import CodecError, UnknownWire
 
 
 def check(messages: Sequence[Any], wire: str) -> list[Fault]:
     """List the faults of a message list of plain values or SDK objects, by index; [] when it may be sent.
 
-    Raises: UnknownWire.
+    Raises: UnknownWire; MalformedRequest when it is no list.
     """
     if wire not in RULES:
         raise UnknownWire(wire, tuple(RULES))
     read, judge = RULES[wire]
     plain: list[dict[str, Any]] = []
-    for index, message in enumerate(messages):
+    faults: list[Fault] = []
+    for index, message in enumerate((At(wire) / "messages").items(messages)):
         at = At(wire) / "messages" / index
         try:
             plain.append(read(message, at))
         except CodecError as error:
             # What stands after a message of no form can't be judged: its pairs may be in it.
-            faults = list(judge(plain, False))
-            return sorted([*faults, Fault(index=index, rule="form", text=str(error))], key=_index)
-    return sorted(judge(plain, True), key=_index)
+            faults += [Fault(index=index, rule="form", text=str(error)), *judge(plain, False)]
+            return sorted(faults, key=_index)
+        faults += _unencodable(plain[-1], index)
+    return sorted([*faults, *judge(plain, True)], key=_index)
+
+
+def _unencodable(message: dict[str, Any], index: int) -> Iterator[Fault]:
+    pending: list[Any] = [message]
+    while pending:
+        value = pending.pop()
+        if isinstance(value, dict):
+            pending += [*value.keys(), *value.values()]
+        elif isinstance(value, list):
+            pending += value
+        elif isinstance(value, str) and (lone := LONE.search(value)):
+            text = f"a lone surrogate, U+{ord(lone[0]):04X}, at character {lone.start()} of a text"
+            yield Fault(index=index, rule="text", text=text)
+            return
 
 
 def _index(fault: Fault) -> int:

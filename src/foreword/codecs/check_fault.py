@@ -9,7 +9,7 @@ from msgspec import Struct
 
 Rule = Literal[
     "form", "role", "first", "placement", "orphan-result", "unanswered-call", "duplicate-call",
-    "duplicate-result", "orphan-reasoning", "empty",
+    "duplicate-result", "orphan-reasoning", "empty", "text",
 ]  # fmt: skip
 
 

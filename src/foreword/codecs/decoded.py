@@ -38,7 +38,7 @@ class Response(Struct, frozen=True, kw_only=True):
     """A response by its values.
 
     ``stop_reason`` in the wire's own word; None: none given. ``extra``: members that have no place here, in
-    the wire's form; those of the usage under ``usage``.
+    the wire's form; those of the usage under ``usage``. ``doubts``: what in the usage does not add up.
     """
 
     message: Message
@@ -47,6 +47,7 @@ class Response(Struct, frozen=True, kw_only=True):
     response_id: str | None = None
     usage: Usage = Usage()
     extra: dict[str, Any] | None = None
+    doubts: tuple[str, ...] = ()
 
 
 class WireCodec(Codec, Protocol):

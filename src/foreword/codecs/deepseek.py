@@ -13,6 +13,7 @@ from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
+from foreword.codecs.known import KNOWN
 from foreword.codecs.openai_chat import OpenAIChatCodec
 from foreword.codecs.openai_chat_blocks import REASONING
 from foreword.codecs.openai_chat_decode import (
@@ -35,7 +36,8 @@ class DeepSeekCodec(OpenAIChatCodec):
     """Encode to the DeepSeek Chat wire and read it. Stateless."""
 
     wire = WIRE
-    version = 1
+    version = 2
+    known = KNOWN[WIRE]
     marks_end = False
     key_layers: Mapping[str, Layer] = {
         "thinking": "tools",
@@ -56,6 +58,9 @@ class DeepSeekCodec(OpenAIChatCodec):
         """Encode as the Chat wire does; a developer's message is a system message here."""
         role = "system" if message.role == "developer" else message.role
         return super().message(replace(message, role=role), thinking=thinking, params=params)
+
+    def reasoning_member(self, params: Params) -> str:
+        return REASONING[WIRE] if thinks(params) else ""
 
     def reasoning(
         self, message: Message, *, called: bool, thinking: bool, params: Params | None

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
 from typing import Any, cast
 
 import msgspec
@@ -60,7 +62,8 @@ def classify(
 
     ``status``: of HTTP, None for an error that came within a stream. ``body``: bytes, text, or parsed JSON: an
     error of any provider or gateway, an error event of a stream, or the response of ``wire``. ``headers``: looked
-    up for the time to wait, names in lower case. A status of 429 is never an overflow: that is a limit by time.
+    up for the time to wait, names in lower case; a `retry-after` that is a date is told from `date`, by which a
+    wrong clock on either side does no harm. A status of 429 is never an overflow: that is a limit by time.
     """
     value = _parsed(body)
     text = "" if isinstance(value, str) else "\n".join(_texts(value, _DEPTH))
@@ -176,13 +179,25 @@ def _number(text: str) -> int:
 
 def _retry_after(value: Any, text: str, headers: Mapping[str, str]) -> float | None:
     for name, unit in (("retry-after-ms", 0.001), ("retry-after", 1.0)):
-        if _SECONDS_ONLY.fullmatch(headers.get(name, "")):  # it may be a date, too
+        if _SECONDS_ONLY.fullmatch(headers.get(name, "").strip()):
             return round(float(headers[name]) * unit, 3)
+    said, now = (_date(headers.get(name, "")) for name in ("retry-after", "date"))
+    if said is not None and now is not None:
+        return max(0.0, (said - now).total_seconds())
     delays = [_delay(str(info["retryDelay"])) for info in _infos(value, _DEPTH)]
     at = text.find("try again in ")
     if at >= 0:
         delays.append(_delay(text[at + len("try again in ") :][:40]))
     return next((delay for delay in delays if delay is not None), None)
+
+
+def _date(text: str) -> datetime | None:
+    """Read a date in any form of HTTP (RFC 9110, 5.6.7); None: it is none."""
+    try:
+        found = parsedate_to_datetime(text[:64])
+    except (ValueError, OverflowError):
+        return None
+    return found if found.tzinfo is not None else found.replace(tzinfo=UTC)
 
 
 def _infos(value: Any, depth: int) -> Iterator[Mapping[str, Any]]:

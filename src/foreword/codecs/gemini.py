@@ -20,7 +20,8 @@ from foreword.codecs.gemini_decode import (
     encode_response,
     usage_from,
 )
-from foreword.codecs.gemini_parts import WIRE, Form, message_forms, result_form
+from foreword.codecs.gemini_parts import ID_LIMIT, SIGNATURE, WIRE, Form, message_forms, result_form
+from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
 from foreword.codecs.parts import members, tool_name
 from foreword.core.block import Block, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
@@ -30,6 +31,8 @@ from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {"cachedContent": "tools", "toolConfig": "messages"}
 """Member -> the first layer that a change of it invalidates (assumption: the provider publishes no list)."""
+COUNTED = ("responseSchema", "responseJsonSchema", "responseFormat")
+"""Members of `generationConfig` whose value (an output schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "tools", "systemInstruction", "contents"})
 LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 FUNCTION, SERVED = "tool", "served_tool"
@@ -55,7 +58,12 @@ class GeminiCodec(NothingLate):
     """Encode to the Gemini generateContent wire and read it. Stateless."""
 
     wire = WIRE
-    version = 1
+    version = 2
+    known = KNOWN[WIRE]
+    reasoning_blocks = True
+    call_path = ("functionCall", "id")
+    result_path = ("functionResponse", "id")
+    id_limit = ID_LIMIT
     message_tokens = 3
     """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
     tools_tokens = 0
@@ -71,6 +79,7 @@ class GeminiCodec(NothingLate):
     def keys(self, params: Params) -> list[Piece]:
         """Return the model, without bytes, and the keys that invalidate a layer, by layer, in the given order.
 
+        The output's schema stands in the envelope, where no unit is: it is counted with the model.
         Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
         """
         for name in params.keys:
@@ -81,7 +90,7 @@ class GeminiCodec(NothingLate):
             for name in params.keys
             if name in KEY_LAYERS
         ]
-        model = _key("tools", "model", b"", role=params.model)
+        model = _key("tools", "model", b"", role=params.model, text=_schemas(params))
         return [model, *sorted(found, key=lambda key: LAYERS.index(key.layer))]
 
     def tool(self, tool: ToolSpec) -> Piece:
@@ -145,6 +154,9 @@ class GeminiCodec(NothingLate):
         ]
         return [_piece("user", result, form, index) for index, (result, form) in enumerate(forms)]
 
+    def reasoning_member(self, params: Params) -> str:
+        return SIGNATURE
+
     def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
         """Whether a piece begins a message: neighbours of one role share one."""
         return piece.section == "message" and (
@@ -206,8 +218,13 @@ def _thought(block: Block) -> bool:
     return isinstance(block, Thinking)
 
 
-def _key(layer: Layer, name: str, data: bytes, role: str = "") -> Piece:
-    return Piece(section="key", layer=layer, role=role, kind=name, data=data, text="", markable=False)
+def _schemas(params: Params) -> str:
+    config = cast(Mapping[str, Any], params.keys.get("generationConfig") or {})
+    return "\n".join(compact(config[name]).decode() for name in COUNTED if config.get(name) is not None)
+
+
+def _key(layer: Layer, name: str, data: bytes, role: str = "", text: str = "") -> Piece:
+    return Piece(section="key", layer=layer, role=role, kind=name, data=data, text=text, markable=False)
 
 
 def _piece(role: str, block: Block, form: Form, index: int) -> Piece:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foreword.codecs.decoded import Request, Response
+from foreword.codecs.doubts import counted
 from foreword.codecs.gemini_parts import SIGNATURE, WIRE, message_forms
 from foreword.codecs.gemini_plain import plain
 from foreword.codecs.reading import At, others
@@ -21,7 +22,7 @@ from foreword.core.block import (
     ToolResult,
     ToolSpec,
 )
-from foreword.core.canonical import compact
+from foreword.core.canonical import compact, lossless
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 
@@ -94,7 +95,7 @@ def decode_response(body: Any) -> Response:
         raise (at / "candidates").fault(f"no candidate; blockReason: {feedback.get('blockReason')}")
     place = at / "candidates" / 0
     first = place.mapping(candidates[0])
-    usage = (at / "usageMetadata").mapping(found.get("usageMetadata") or {})
+    usage, counts, doubts = counted(at / "usageMetadata", found.get("usageMetadata"), usage_from)
     known = ("candidates", "modelVersion", "responseId", "usageMetadata", "sdkHttpResponse")
     extra = others(found, *known) or {}
     leftovers = {
@@ -110,8 +111,9 @@ def decode_response(body: Any) -> Response:
         model=at.text(found, "modelVersion") or "",
         stop_reason=place.text(first, "finishReason"),
         response_id=at.text(found, "responseId"),
-        usage=usage_from(usage),
+        usage=counts,
         extra=extra or None,
+        doubts=doubts,
     )
 
 
@@ -119,7 +121,7 @@ def encode_response(response: Response) -> dict[str, Any]:
     """Write a response as this wire's server would, for servers that stand in for it."""
     extra = dict(response.extra or {})
     candidate, rest, more = extra.pop("candidate", {}), extra.pop("usage", {}), extra.pop("candidates", [])
-    forms = message_forms(response.message, thinking=True)
+    forms = message_forms(response.message, thinking=True, answered=True)
     parts = [At(WIRE, response=True).body(compact(form.value)) for _, _, form in forms]
     first = {
         "content": {"role": "model", "parts": parts},
@@ -206,7 +208,7 @@ def _call(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolCall:
     return ToolCall(
         id=place.text(inner, "id") or name,
         name=name,
-        arguments=compact((place / "args").mapping(inner.get("args", {}))).decode(),
+        arguments=lossless((place / "args").mapping(inner.get("args", {}))).decode(),
         extra=extra or None,
     )
 
@@ -223,7 +225,7 @@ def _result(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolResult:
     if member in ("output", "error") and isinstance(told, str):
         text = told
     else:
-        text = compact(response).decode()
+        text = lossless(response).decode()
         kept["response"] = response
     content: list[Text | Image | Opaque] = [Text(text=text)] if text else []
     parts = (place / "parts").items(inner.get("parts") or ())
@@ -249,7 +251,7 @@ def _media(found: dict[str, Any], at: At) -> Image | Opaque:
             where = {"data" if name == "inlineData" else "url": (at / name).string(inner, source)}
             return Image(media_type=kind, **where, extra=others(found, name))
     form = next((name for name in found if name != SIGNATURE), "empty")
-    return Opaque(wire=WIRE, form=form, raw=compact(found).decode())
+    return Opaque(wire=WIRE, form=form, raw=lossless(found).decode())
 
 
 def _tools(value: Any, at: At) -> list[ToolSpec]:

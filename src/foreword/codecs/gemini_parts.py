@@ -12,6 +12,7 @@ from foreword.codecs.parts import (
     image_cost,
     json_object,
     members,
+    object_arguments,
     opaque_reading,
     shown_image,
     stand_in,
@@ -38,25 +39,28 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
 
 
-def message_forms(message: Message, *, thinking: bool) -> list[tuple[int, Block, Form]]:
+def message_forms(
+    message: Message, *, thinking: bool, answered: bool = False
+) -> list[tuple[int, Block, Form]]:
     """Put a message into parts: (index of the block, the block, form) each.
 
     Signatures stand on the very part they came on. When they can't be sent (`thinking` False, or another
-    wire's message), the first call of an assistant's message carries the placeholder instead. Results come
-    first, as the provider wants them right after the calls.
+    wire's message), or none came, the first call of an assistant's message carries the placeholder instead, except
+    in what a server answers (`answered`). Results come first, as the provider wants them right after the calls.
     """
     own = message.wire == WIRE
     signed = thinking and own
     assistant = message.role == "assistant"
     found: list[tuple[int, Block, Form]] = []
-    unsigned = assistant and not signed
+    unsigned = assistant and not answered
     for index, block in enumerate(message.blocks):
         form = _part(block, assistant=assistant, user=message.role == "user", own=own, signed=signed)
         if form is None:
             continue
         if unsigned and isinstance(block, ToolCall):
             unsigned = False
-            form = msgspec.structs.replace(form, value=form.value | {SIGNATURE: UNSIGNED})
+            signature = form.value.get(SIGNATURE) or UNSIGNED
+            form = msgspec.structs.replace(form, value=form.value | {SIGNATURE: signature})
         found.append((index, block, form))
     return (
         sorted(found, key=lambda each: not isinstance(each[1], ToolResult))
@@ -102,25 +106,16 @@ def _part(block: Block, *, assistant: bool, user: bool, own: bool, signed: bool)
 
 def call_form(call: ToolCall, *, own: bool, signed: bool) -> Form:
     """Put a call into a part. An id that is the function's name stands for none, as old models give none."""
-    lost: tuple[str, ...] = ()
-    arguments: Any
-    if json_object(call.arguments):
-        # Spliced in as it came: a provider's cache sees the order and spelling of the keys.
-        arguments = msgspec.Raw(utf8(call.arguments))
-    elif not call.arguments.strip():
-        arguments = {}
-    else:
-        arguments = {"arguments": call.arguments}
-        lost = ("arguments that are no JSON object, sent as a member `arguments`",)
+    arguments, lost = object_arguments(call.arguments)
     extra = _kept(call.extra, own=own, signed=signed)
     inner = {
         **_id(call.id, call.name),
         "name": tool_name(call.name),
-        "args": arguments,
+        "args": msgspec.Raw(utf8(arguments)),
         **extra.pop("functionCall", {}),
     }
     value = {"functionCall": inner, **extra}
-    return Form(value=value, text=f"{call.name}\n{call.arguments}", lost=lost)
+    return Form(value=value, text=f"{call.name}\n{arguments}", lost=lost)
 
 
 def result_form(result: ToolResult, *, own: bool, name: str | None = None) -> Form:
@@ -130,7 +125,8 @@ def result_form(result: ToolResult, *, own: bool, name: str | None = None) -> Fo
     """
     extra = members(result.extra, WIRE, own=own)
     inner: dict[str, Any] = dict(extra.pop("functionResponse", {}))
-    named = tool_name(name or str(inner.get("name") or result.call_id))
+    given = name or str(inner.get("name") or result.call_id)
+    named = tool_name(given)
     forms = [
         (part, image_form(part, own=own) if isinstance(part, Image) else _part(part, **_INSIDE))
         for part in result.content
@@ -139,7 +135,7 @@ def result_form(result: ToolResult, *, own: bool, name: str | None = None) -> Fo
     texts = [form for part, form in forms if form and (isinstance(part, Text) or "text" in form.value)]
     text = SEPARATOR.join(form.text for form in texts)
     value = {
-        **_id(result.call_id, named),
+        **_id(result.call_id, given),
         "name": named,
         "response": {"error" if result.is_error else "output": text},
         **({"parts": [form.value for form in parts]} if parts else {}),

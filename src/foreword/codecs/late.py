@@ -12,10 +12,11 @@ from typing import Any, Literal, cast
 import msgspec
 
 from foreword.codecs.decoded import Mark
+from foreword.codecs.parts import tool_name
 from foreword.codecs.reading import others
 from foreword.core.block import Opaque, ToolSpec
 from foreword.core.canonical import compact
-from foreword.core.request import Compaction, Params, Piece
+from foreword.core.request import Compaction, Link, Params, Piece
 from foreword.core.view import COMPACTION
 
 ANTHROPIC_BETAS: Mapping[str, str] = {
@@ -41,10 +42,17 @@ class NothingLate:
     """A wire whose history holds messages only, and whose requests hold no cache marks."""
 
     marks_end: bool = False
+    reasoning_blocks: bool = False
+    refuses_moved: bool = False
     turns: Literal["", "alternate"] = ""
     late: frozenset[str] = frozenset()
     effort: tuple[str, ...] = ()
     task_budget: tuple[str, ...] = ()
+
+    name = staticmethod(tool_name)
+
+    def searches(self, tool: ToolSpec) -> bool:
+        return False
 
     def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
         return []
@@ -59,6 +67,12 @@ class NothingLate:
 
     def compaction(self, block: Opaque) -> Compaction | None:
         return None
+
+    def link(self, block: Opaque) -> Link | None:
+        return None
+
+    def reasoning_member(self, params: Params) -> str:
+        return ""
 
     def betas(self, params: Params) -> tuple[str, ...]:
         return ()

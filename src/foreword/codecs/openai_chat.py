@@ -10,8 +10,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
 from foreword.codecs.openai_chat_blocks import (
+    ID_LIMIT,
     LIMITS,
     WIRE,
     Form,
@@ -68,7 +70,11 @@ class OpenAIChatCodec(NothingLate):
     """Encode to the OpenAI Chat Completions wire and read it. Stateless."""
 
     wire: str = WIRE
-    version = 1
+    version = 2
+    known: frozenset[str] = KNOWN[WIRE]
+    call_path = ("tool_calls", "id")
+    result_path = ("tool_call_id",)
+    id_limit = ID_LIMIT
     key_layers: Mapping[str, Layer] = KEY_LAYERS
     marks_end = True
     message_tokens = 3

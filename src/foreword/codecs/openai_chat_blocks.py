@@ -12,6 +12,7 @@ from foreword.codecs.parts import (
     image_cost,
     json_object,
     members,
+    object_arguments,
     opaque_reading,
     shown_image,
     stand_in,
@@ -80,15 +81,19 @@ def content(forms: Sequence[Form], *, joined: bool) -> str | list[Any]:
     return [form.value for form in forms]
 
 
-def call_form(call: ToolCall, wire: str = WIRE, *, own: bool) -> Form:
-    """Put a call into the wire's form. The arguments are a string there and pass through unchanged."""
+def call_form(call: ToolCall, wire: str = WIRE, *, own: bool, answered: bool = False) -> Form:
+    """Put a call into the wire's form. The arguments are a string there, of one JSON object.
+
+    A custom tool takes free text under another name. `answered`: a server gives what the model wrote.
+    """
     extra = members(call.extra, wire, own=own)
     kind = extra.pop("type", "function")
-    # A custom tool takes free text under another name.
-    inner = {"name": tool_name(call.name), "input" if kind == "custom" else "arguments": call.arguments}
+    free = kind == "custom"
+    arguments, lost = (call.arguments, ()) if free or answered else object_arguments(call.arguments)
+    inner = {"name": tool_name(call.name), "input" if free else "arguments": arguments}
     inner |= extra.pop(kind, {})
     value = {"id": call_id(call.id, ID_LIMIT), "type": kind, kind: inner, **extra}
-    return Form(value=value, text=f"{call.name}\n{call.arguments}")
+    return Form(value=value, text=f"{call.name}\n{arguments}", lost=lost)
 
 
 def result_form(result: ToolResult, wire: str = WIRE, *, own: bool) -> Form:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from foreword.codecs.chat_functions import with_tool_calls
 from foreword.codecs.decoded import Request, Response
+from foreword.codecs.doubts import counted
 from foreword.codecs.openai_chat_blocks import LIMITS, REASONING, WIRE, call_form, content, part_form
 from foreword.codecs.parts import inline_image, members
 from foreword.codecs.reading import At, others
@@ -21,7 +23,7 @@ from foreword.core.block import (
     ToolResult,
     ToolSpec,
 )
-from foreword.core.canonical import compact
+from foreword.core.canonical import lossless
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 
@@ -40,6 +42,7 @@ _USAGE = (
     "completion_tokens_details",
     "prompt_cache_hit_tokens",
     "prompt_cache_miss_tokens",
+    "cached_tokens",
 )
 
 
@@ -100,7 +103,9 @@ def decode_response(body: Any, wire: str = WIRE) -> Response:
         raise (at / "choices").fault("no choice")
     place = at / "choices" / 0
     first = place.mapping(choices[0])
-    usage = (at / "usage").mapping(found.get("usage") or {})
+    usage, counts, doubts = counted(
+        at / "usage", found.get("usage"), lambda members: usage_from(members, wire)
+    )
     extra = others(found, "id", "model", "choices", "usage") or {}
     leftovers = {
         "choice": others(first, "index", "message", "finish_reason"),
@@ -116,8 +121,9 @@ def decode_response(body: Any, wire: str = WIRE) -> Response:
         model=at.string(found, "model"),
         stop_reason=place.text(first, "finish_reason"),
         response_id=at.text(found, "id"),
-        usage=usage_from(usage, wire),
+        usage=counts,
         extra=extra or None,
+        doubts=doubts,
     )
 
 
@@ -130,7 +136,11 @@ def encode_response(response: Response, wire: str = WIRE) -> dict[str, Any]:
     forms = [
         part_form(block, "assistant", wire, own=own) for block in blocks if not isinstance(block, ToolCall)
     ]
-    calls = [call_form(block, wire, own=own).value for block in blocks if isinstance(block, ToolCall)]
+    calls = [
+        call_form(block, wire, own=own, answered=True).value
+        for block in blocks
+        if isinstance(block, ToolCall)
+    ]
     message: dict[str, Any] = {
         "role": "assistant",
         "content": content(forms, joined=not own) if forms else None,
@@ -150,8 +160,9 @@ def usage_from(usage: Mapping[str, Any], wire: str = WIRE) -> Usage:
     """Map a usage object (rulebook of the provider's SDK types, 2026-11-30).
 
     `prompt_tokens` includes what was cached; writes have one lifetime, the short one. A server that counts
-    hits and misses itself (DeepSeek) is taken at its word, unless the wire's own count stands beside them. Cache
-    counts that are absent beside a known prompt are 0: such a server sells no cache. Raises: MalformedResponse.
+    hits and misses itself (DeepSeek) is taken at its word, unless the wire's own count stands beside them; one may
+    count its hits beside the prompt (Moonshot, by its provider in Vercel's AI SDK, 2026-11-30). Cache counts that
+    are absent beside a known prompt are 0: such a server sells no cache. Raises: MalformedResponse.
     """
     at = At(wire, "usage", response=True)
     found = at.mapping(usage)
@@ -165,6 +176,8 @@ def usage_from(usage: Mapping[str, Any], wire: str = WIRE) -> Usage:
     if read is None:
         read = at.count(found, "prompt_cache_hit_tokens")
         uncached = at.count(found, "prompt_cache_miss_tokens")
+    if read is None:
+        read = at.count(found, "cached_tokens")
     if uncached is None and prompt is not None:
         # The provider documents the written tokens as unadjusted, so the parts may exceed the whole.
         uncached = max(0, prompt - (read or 0) - (write or 0))
@@ -195,6 +208,7 @@ def _usage(usage: Usage) -> dict[str, Any]:
 
 
 def _message(found: dict[str, Any], at: At) -> Message:
+    found = with_tool_calls(found)
     role = at.string(found, "role")
     if role not in ROLES:
         raise (at / "role").fault(f"unknown role {role!r}")
@@ -216,7 +230,7 @@ def _message(found: dict[str, Any], at: At) -> Message:
             blocks[:0] = [] if thought is None else [Thinking(text=thought)]
         refusal = at.text(found, "refusal")
         if refusal:
-            raw = compact({"type": "refusal", "refusal": refusal}).decode()
+            raw = lossless({"type": "refusal", "refusal": refusal}).decode()
             blocks.append(Opaque(wire=at.wire, form="refusal", raw=raw))
         calls = (at / "tool_calls").items(found.get("tool_calls") or ())
         blocks += [_call(call, at / "tool_calls" / i) for i, call in enumerate(calls)]
@@ -242,7 +256,7 @@ def _part(value: Any, at: At) -> Text | Image | Opaque:
             extra["image_url"] = rest
         image = Image(url=(at / "image_url").string(inner, "url"), extra=extra or None)
         return inline_image(image)
-    return Opaque(wire=at.wire, form=kind, raw=compact(found).decode())
+    return Opaque(wire=at.wire, form=kind, raw=lossless(found).decode())
 
 
 def _call(value: Any, at: At) -> ToolCall:

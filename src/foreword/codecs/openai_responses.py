@@ -12,9 +12,12 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate, compaction_members, late_piece
+from foreword.codecs.links import link_of
 from foreword.codecs.openai_marks import part_marked, takes_mark
 from foreword.codecs.openai_responses_blocks import (
+    ID_LIMIT,
     OUTPUT,
     PARTS,
     WIRE,
@@ -36,7 +39,7 @@ from foreword.codecs.openai_responses_decode import (
 from foreword.codecs.parts import json_object, members, tool_name
 from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
-from foreword.core.request import Compaction, Layer, Params, Piece, Unit
+from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
 from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {
@@ -63,12 +66,16 @@ class OpenAIResponsesCodec(NothingLate):
     """Encode to the OpenAI Responses wire and read it. Stateless."""
 
     wire = WIRE
-    version = 1
+    version = 2
     marks_end = True
     message_tokens = 3
     """The provider publishes no rule for items; the figure of its Chat wire, corrected by calibration."""
     tools_tokens = 0
     system_anywhere = True
+    known = KNOWN[WIRE]
+    reasoning_blocks = True
+    call_path = result_path = ("call_id",)
+    id_limit = ID_LIMIT
     late = frozenset({"additional_tools", "configuration_update"})
     effort = ("reasoning", "effort")
 
@@ -93,10 +100,22 @@ class OpenAIResponsesCodec(NothingLate):
         return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
 
     def tool(self, tool: ToolSpec) -> Piece:
-        """Encode a tool."""
-        data = compact(self._tool(tool))
+        """Encode a tool.
+
+        One that the caller deferred himself is in the prefix all the same, by name and description (the provider's
+        page "Tool search", 2026-11-30); its parameters are not, and no tokenizer reads them.
+        """
+        value = self._tool(tool)
+        deferred = value.get("defer_loading") is True
+        read = {name: member for name, member in value.items() if not (deferred and name == "parameters")}
         return Piece(
-            section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode(), markable=False
+            section="tool",
+            layer="tools",
+            role="",
+            kind="tool",
+            data=compact(value),
+            text=compact(read).decode(),
+            markable=False,
         )
 
     def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
@@ -115,6 +134,9 @@ class OpenAIResponsesCodec(NothingLate):
 
     def compaction(self, block: Opaque) -> Compaction | None:
         return None if compaction_members(block, WIRE) is None else Compaction(place="anywhere", whole=True)
+
+    def link(self, block: Opaque) -> Link | None:
+        return link_of(block, WIRE)
 
     def _tool(self, tool: ToolSpec) -> dict[str, Any]:
         """Write a tool as a function; one of another type of this wire is sent as its members stand.

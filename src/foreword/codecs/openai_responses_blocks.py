@@ -12,6 +12,7 @@ from foreword.codecs.parts import (
     image_cost,
     json_object,
     members,
+    object_arguments,
     opaque_reading,
     shown_image,
     stand_in,
@@ -101,24 +102,26 @@ def reasoning_form(block: Thinking) -> Form:
     return Form(value=value, text=block.text)
 
 
-def call_form(call: ToolCall, *, own: bool, paired: bool) -> Form:
-    """Put a call into its item. The arguments are a string there and pass through unchanged.
+def call_form(call: ToolCall, *, own: bool, paired: bool, answered: bool = False) -> Form:
+    """Put a call into its item. The arguments are a string there, of one JSON object; a custom tool takes free text.
 
     `paired`: it stands with the reasoning that led to it. Without that its item id is left out, since the
-    provider looks for the reasoning by it.
+    provider looks for the reasoning by it. `answered`: a server gives what the model wrote.
     """
     extra = members(call.extra, WIRE, own=own)
     kind = extra.pop("type", "function_call")
     if not paired:
         extra.pop("id", None)
     argument = CALLS.get(kind, "arguments")
+    free = answered or argument != "arguments"
+    arguments, lost = (call.arguments, ()) if free else object_arguments(call.arguments)
     value = {
         "type": kind,
         "call_id": call_id(call.id, ID_LIMIT),
         "name": tool_name(call.name),
-        argument: call.arguments,
+        argument: arguments,
     }
-    return Form(value=value | extra, text=f"{call.name}\n{call.arguments}")
+    return Form(value=value | extra, text=f"{call.name}\n{arguments}", lost=lost)
 
 
 def result_form(result: ToolResult, *, own: bool, kind: str = "function_call" + OUTPUT) -> Form:
@@ -158,11 +161,14 @@ def result_form(result: ToolResult, *, own: bool, kind: str = "function_call" + 
     )
 
 
-def assistant_forms(message: Message, *, paired: bool) -> list[tuple[int, str, str, Form]]:
+def assistant_forms(
+    message: Message, *, paired: bool, answered: bool = False
+) -> list[tuple[int, str, str, Form]]:
     """Put an assistant's message into items: (index of the block, role, kind, form) each.
 
     `paired` False: its reasoning is left out, and with it every item id that the provider would look the
-    reasoning up by. Texts that came in one output message return in one.
+    reasoning up by. Texts that came in one output message return in one; one of no text is left out, except behind
+    the reasoning that must not lose it and in what a server answers (`answered`).
     """
     own = message.wire == WIRE
     found: list[tuple[int, str, str, Form]] = []
@@ -178,14 +184,19 @@ def assistant_forms(message: Message, *, paired: bool) -> list[tuple[int, str, s
                 elif text.strip() or (paired and ITEM in extra):
                     found.append((index, "assistant", "text", said_form(text, extra, paired=paired)))
             case ToolCall():
-                found.append((index, "assistant", "tool_call", call_form(block, own=own, paired=paired)))
-            case Opaque(wire=wire, form=form, raw=raw) if wire == WIRE and json_object(raw):
-                found.append((index, "assistant", "opaque", _item(block, form, paired=paired)))
+                form = call_form(block, own=own, paired=paired, answered=answered)
+                found.append((index, "assistant", "tool_call", form))
+            case Opaque(wire=wire, form=kind, raw=raw) if wire == WIRE and json_object(raw):
+                found.append((index, "assistant", "opaque", _item(block, kind, paired=paired)))
             case Image() | Opaque() | ToolResult():
-                form_ = part_form(block, "assistant", own=own)
-                value = {"role": "assistant", "content": form_.text}
-                found.append((index, "assistant", "text", msgspec.structs.replace(form_, value=value)))
-    return found
+                form = part_form(block, "assistant", own=own)
+                value = {"role": "assistant", "content": form.text}
+                found.append((index, "assistant", "text", msgspec.structs.replace(form, value=value)))
+    return [
+        each
+        for n, each in enumerate(found)
+        if answered or each[2] != "text" or each[3].text.strip() or (n and found[n - 1][2] == "thinking")
+    ]
 
 
 def said_form(text: str, extra: dict[str, Any], *, paired: bool) -> Form:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from foreword.codecs.decoded import Request, Response
+from foreword.codecs.doubts import counted
 from foreword.codecs.openai_responses_blocks import WIRE, assistant_forms
 from foreword.codecs.openai_responses_items import read_items, read_output
 from foreword.codecs.reading import At, others
@@ -71,7 +72,7 @@ def decode_response(body: Any) -> Response:
     ]
     details = (at / "incomplete_details").mapping(found.get("incomplete_details") or {})
     reason = (at / "incomplete_details").text(details, "reason")
-    usage = (at / "usage").mapping(found.get("usage") or {})
+    usage, counts, doubts = counted(at / "usage", found.get("usage"), usage_from)
     extra = others(found, *_RESPONSE) or {}
     if rest := others(usage, *_USAGE):
         extra["usage"] = rest
@@ -80,8 +81,9 @@ def decode_response(body: Any) -> Response:
         model="" if found.get("object") == COMPACTED else at.string(found, "model"),
         stop_reason=reason or at.text(found, "status"),
         response_id=at.text(found, "id"),
-        usage=usage_from(usage),
+        usage=counts,
         extra=extra or None,
+        doubts=doubts,
     )
 
 
@@ -90,7 +92,7 @@ def encode_response(response: Response) -> dict[str, Any]:
     extra = dict(response.extra or {})
     rest = extra.pop("usage", {})
     output: list[Any] = []
-    for _, _, _, form in assistant_forms(response.message, paired=True):
+    for _, _, _, form in assistant_forms(response.message, paired=True, answered=True):
         item = form.value
         if "role" in item:
             item = {"type": "message", "id": f"msg_{len(output)}", "status": "completed", **item}
@@ -108,9 +110,8 @@ def encode_response(response: Response) -> dict[str, Any]:
 def usage_from(usage: Mapping[str, Any]) -> Usage:
     """Map a usage object (rulebook of the provider's SDK types, 2026-11-30).
 
-    `input_tokens` includes what was cached. Written tokens are of the short lifetime (30 minutes) unless their
-    details name the long one (12 hours). Cache counts that are absent beside a known input are 0.
-    Raises: MalformedResponse.
+    `input_tokens` includes what was cached. Written tokens that their details don't split are of the short lifetime
+    (30 minutes, beside 12 hours). Cache counts that are absent beside a known input are 0. Raises: MalformedResponse.
     """
     at = At(WIRE, "usage", response=True)
     found = at.mapping(usage)
@@ -125,6 +126,8 @@ def usage_from(usage: Mapping[str, Any]) -> Usage:
         split = (place / "cache_write_tokens_details").mapping(inputs["cache_write_tokens_details"])
         short = (place / "cache_write_tokens_details").count(split, "ttl_30m_tokens")
         long = (place / "cache_write_tokens_details").count(split, "ttl_12h_tokens")
+        if written is not None and written > (short or 0) + (long or 0):
+            short = written - (long or 0)
     # The provider documents the written tokens as unadjusted, so the parts may exceed the whole.
     uncached = None if total is None else max(0, total - (read or 0) - ((short or 0) + (long or 0)))
     return Usage(

@@ -13,7 +13,7 @@ from foreword.codecs.openai_responses_blocks import CALLS, ITEM, OUTPUT, PART, W
 from foreword.codecs.parts import inline_image
 from foreword.codecs.reading import At, others
 from foreword.core.block import Block, Image, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult
-from foreword.core.canonical import compact
+from foreword.core.canonical import lossless
 
 ROLES: dict[str, Role] = {
     "user": "user",
@@ -148,4 +148,4 @@ def _part(found: dict[str, Any], at: At) -> Text | Image | Opaque:
 
 
 def _opaque(found: dict[str, Any], kind: str) -> Opaque:
-    return Opaque(wire=WIRE, form=kind, raw=compact(found).decode())
+    return Opaque(wire=WIRE, form=kind, raw=lossless(found).decode())

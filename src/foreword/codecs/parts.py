@@ -11,7 +11,8 @@ from typing import Any, cast
 import msgspec
 
 from foreword.core.block import Image, Opaque
-from foreword.core.image import ImageFamily, image_size, image_tokens
+from foreword.core.canonical import compact, read
+from foreword.core.image import ImageFamily, image_size, image_tokens, picture_type
 from foreword.errors import InvalidText
 
 IMAGE_TOKENS = 1_500
@@ -21,8 +22,6 @@ DOCUMENT_PAGE = 100_000
 """A document of base64 data is counted as `DOCUMENT_TOKENS` for each started `DOCUMENT_PAGE` characters."""
 
 _MAGIC = {"iVBORw": "image/png", "/9j/": "image/jpeg", "R0lGOD": "image/gif", "UklGR": "image/webp"}
-_SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
-"""How a PNG, JPEG, GIF or WebP file begins."""
 _NOT_READ = {
     "data", "file_data", "signature", "thoughtSignature", "encrypted_content", "encrypted_index",
     "encrypted_stdout", "type", "id", "call_id",
@@ -74,9 +73,24 @@ def tool_name(name: str) -> str:
 def json_object(text: str) -> bool:
     """Say whether a text is one JSON object."""
     try:
-        return isinstance(msgspec.json.decode(text), dict)
+        return isinstance(read(text), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
+
+
+def object_arguments(text: str) -> tuple[str, tuple[str, ...]]:
+    """Return (the arguments of a call as the text of one JSON object, what got lost).
+
+    An object stays as it came: a provider's cache sees the order and spelling of its keys. Nothing is the empty
+    object. Any other text, such as of a call that was cut, is its member `arguments`: servers parse the arguments of
+    a history, and would refuse every later request. Raises: InvalidText.
+    """
+    if json_object(text):
+        return text, ()
+    if not text.strip():
+        return "{}", ()
+    lost = "arguments that are no JSON object, sent as a member `arguments`"
+    return compact({"arguments": text}).decode(), (lost,)
 
 
 def utf8(text: str) -> bytes:
@@ -106,19 +120,17 @@ def inline_image(image: Image) -> Image:
 def shown_image(image: Image) -> Image:
     """Return the picture as it may be sent, like `inline_image`.
 
-    Data that is no picture is left out: a provider answers it with an error for ever, so `stand_in` tells of it.
+    Its media type is that of its bytes, whatever was named. Data that is no picture is left out: a provider answers
+    either with an error for ever, so `stand_in` tells of it.
     """
     inline = inline_image(image)
-    if inline.data is None or _is_picture(inline.data):
-        return inline
-    return Image(media_type=inline.media_type, extra=inline.extra)
-
-
-def _is_picture(data: str) -> bool:
-    try:
-        return base64.b64decode(data, validate=True).startswith(_SIGNATURES)
-    except ValueError:
-        return False
+    if inline.data is None:
+        unread = inline.url is not None and inline.url.startswith("data:")
+        return Image(extra=inline.extra) if unread else inline
+    kind = picture_type(inline.data)
+    if kind is None:
+        return Image(media_type=inline.media_type, extra=inline.extra)
+    return Image(media_type=kind, data=inline.data, extra=inline.extra)
 
 
 def image_cost(image: Image, family: ImageFamily) -> int:

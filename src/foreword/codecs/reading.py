@@ -7,7 +7,11 @@ from typing import Any, cast
 
 import msgspec
 
+from foreword.core.canonical import read
 from foreword.errors import CodecError, MalformedRequest, MalformedResponse
+
+_MOST = 2**53
+"""No count is larger: up to here a JSON number is the same for every program."""
 
 
 class At(msgspec.Struct, frozen=True):
@@ -30,7 +34,7 @@ class At(msgspec.Struct, frozen=True):
         """Return a whole body: from JSON bytes, a mapping or an SDK object."""
         if isinstance(value, bytes | bytearray | str):
             try:
-                value = msgspec.json.decode(value)
+                value = read(bytes(value) if isinstance(value, bytearray) else value)
             except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
                 raise self.fault(f"no JSON that can be read: {error}") from error
         return self.mapping(value)
@@ -62,13 +66,19 @@ class At(msgspec.Struct, frozen=True):
         return None if members.get(name) is None else self.string(members, name)
 
     def count(self, members: Mapping[str, Any], name: str) -> int | None:
-        """Return a member that is a whole number of at least 0, null or absent."""
+        """Return a member that is a count (see `whole`), null or absent."""
         value = members.get(name)
-        if value is None:
-            return None
-        if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        number = whole(value)
+        if number is None and value is not None:
             raise (self / name).fault(f"expected a count, got {_word(value)}")
-        return value
+        return number
+
+
+def whole(value: Any) -> int | None:
+    """Return the count that a value is, however its number is written (`7`, `7.0`); None: it is none."""
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    return value if type(value) is int and 0 <= value <= _MOST else None
 
 
 def others(members: Mapping[str, Any], *known: str) -> dict[str, Any] | None:

@@ -1,16 +1,19 @@
-"""A provider's compaction blocks: which may open a base, what stands for what, and which may be sent where.
+"""Blocks that only their own wire understands: which may be sent.
 
-See docs/decisions/0008-provider-features.md.
+A provider's compaction blocks: which may open a base, what stands for what, and which may be sent where (see
+docs/decisions/0008-provider-features.md). Others: what another tool recorded is sent where the API knows its type.
 """
 
 from __future__ import annotations
 
+from typing import TypeVar
+
 import msgspec
 
 from foreword.compiler.policy import Policy
-from foreword.core.block import Block, Message, Opaque, Text
+from foreword.core.block import Block, Message, Opaque, Text, ToolResult
 from foreword.core.canonical import compact
-from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
+from foreword.core.event import OWN_ORIGINS, Answered, Event, RequestSent
 from foreword.core.request import Compaction
 from foreword.core.target import Target
 from foreword.core.view import Epoch, Interaction, Item, Turn, View
@@ -103,3 +106,32 @@ def sendable(message: Message, target: Target, *, base: bool, opens: bool) -> Me
                 blocks.clear()
             blocks.append(block)
     return msgspec.structs.replace(message, blocks=tuple(blocks))
+
+
+def as_known(message: Message, event: Event, target: Target) -> Message:
+    """Give blocks that another tool recorded under this wire's name, and that its API doesn't know, another name.
+
+    A codec tells what is of another wire in words, and that it did. What came first-hand stays as it is: a provider
+    may have a type that is newer than the table.
+    """
+    return msgspec.structs.replace(message, blocks=_renamed(message.blocks, event, target))
+
+
+def as_known_result(result: ToolResult, event: Event, target: Target) -> ToolResult:
+    """Do the same to a tool's result."""
+    return msgspec.structs.replace(result, content=_renamed(result.content, event, target))
+
+
+AnyBlock = TypeVar("AnyBlock", bound=Block)
+
+
+def _renamed(blocks: tuple[AnyBlock, ...], event: Event, target: Target) -> tuple[AnyBlock, ...]:
+    if event.origin in OWN_ORIGINS:
+        return blocks
+    codec = target.codec
+    return tuple(
+        msgspec.structs.replace(block, wire=f"{block.wire} as {event.actor} records it")
+        if isinstance(block, Opaque) and block.wire == codec.wire and block.form not in codec.known
+        else block
+        for block in blocks
+    )

@@ -63,10 +63,11 @@ class Budget(Struct, frozen=True, kw_only=True):
 def budget_of(view: View, policy: Policy, target: Target) -> Budget:
     """Work out the budget from the target, the policy and what usage has taught so far.
 
-    Of the last reports the highest ratio counts: the mix of content changes from step to step.
+    Of this model's last reports the highest ratio counts: the mix of content changes from step to step, and another
+    model, or the same on another wire, counts otherwise.
     """
     fold = view.fold
-    reports = fold.reports[-4:]
+    reports = fold.reports.get((target.codec.wire, target.params.model), [])[-4:]
     ratios = [report.actual / report.estimated for report in reports if report.estimated > 0]
     factor = min(3.0, max(0.5, max(ratios))) if ratios else policy.uncalibrated_factor
     window = min(target.window, target.spec.working_limit or target.window)

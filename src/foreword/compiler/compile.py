@@ -11,9 +11,10 @@ from functools import cached_property
 
 from foreword.compiler.breakpoints import Breakpoints, place_breakpoints
 from foreword.compiler.budget import Budget, budget_of
+from foreword.compiler.deferred import listed
 from foreword.compiler.layout import Layout
 from foreword.compiler.policy import Policy
-from foreword.compiler.render import open_with_user, render_head, render_items, to_units
+from foreword.compiler.render import end_in_words, open_with_user, render_head, render_items, to_units
 from foreword.compiler.warned import Warned
 from foreword.core.canonical import digest
 from foreword.core.event import RequestSent
@@ -103,8 +104,21 @@ class Compiled:
             before = unit
         for index, ttl in self.breakpoints.items():
             parts[index] = codec.mark(parts[index], ttl)
+        if self.deferred:
+            parts[self.last_tool] += self.deferred
         parts.append(codec.close(before, self.target.params))
         return parts
+
+    @cached_property
+    def deferred(self) -> bytes:
+        """The deferred tools behind the last other one: no prefix holds them, so they are no units."""
+        tools = listed(self.view, self.target, self.epoch)
+        return b"".join(b"," + self.target.codec.tool(tool).data for tool in tools)
+
+    @cached_property
+    def last_tool(self) -> int:
+        """Index of the last unit that is a tool; -1: none is."""
+        return max((index for index in range(self.head) if self.unit(index).section == "tool"), default=-1)
 
     @cached_property
     def body(self) -> bytes:
@@ -212,4 +226,5 @@ def _render(view: View, target: Target, layout: Layout, stop: int, *, before: in
     placed.extend(render_items(view, target, layout.items, stop, before=before, epoch=layout.epoch))
     if first and layout.epoch.body.block is None:
         open_with_user(placed, target)
+    end_in_words(placed, view, target, before=before, epoch=layout.epoch)
     return to_units(placed, target, layout.last) if placed else []

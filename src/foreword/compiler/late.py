@@ -1,17 +1,22 @@
-"""What a history can say of itself in the wire's own form, so that no epoch is needed.
+"""What a history can say of itself, so that no epoch is needed.
 
 The catalog names the forms a model has, the codec those its wire can write; where either lacks one, the change is
-an epoch (docs/decisions/0008-provider-features.md).
+an epoch (docs/decisions/0008-provider-features.md). What is only told, by a notice, needs no form.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Sequence
+
+from foreword.compiler.deferred import to_tell, used
+from foreword.compiler.policy import Policy
 from foreword.core.event import Changed
+from foreword.core.languages import LANGUAGES
 from foreword.core.target import Target
-from foreword.core.view import Change, Epoch, View
+from foreword.core.view import Epoch, View
 
 
-def late_change(view: View, target: Target, epoch: Epoch) -> Changed | None:
+def late_change(view: View, target: Target, epoch: Epoch, policy: Policy) -> Changed | None:
     """Return what is asked for now and was not so far in this epoch; None: nothing."""
     fold = view.fold
     effort = target.effort if target.effort != fold.effort else None
@@ -21,7 +26,54 @@ def late_change(view: View, target: Target, epoch: Epoch) -> Changed | None:
     removed = tuple(name for name in offered if name not in wanted)
     if fold.tools[0] <= epoch.seq or epoch.tools[0] == fold.tools[0]:
         added, removed = (), ()
-    return Changed(added=added, removed=removed, effort=effort) if added or removed or effort else None
+    names = dict.fromkeys(to_tell(view, target, fold.offered))
+    known = set(fold.findable)
+    language = language_asked(view, policy)
+    change = Changed(
+        added=added,
+        removed=removed,
+        effort=effort,
+        findable=tuple(name for name in names if name not in known),
+        unfindable=tuple(name for name in fold.findable if name not in names),
+        language=language if language != fold.language else None,
+    )
+    return change if change != Changed() else None
+
+
+def language_asked(view: View, policy: Policy) -> str:
+    """Return the language to answer in, as an ISO 639 code; "": the policy asks for none, or it is not known."""
+    detected = view.fold.detected
+    return detected[1].language if policy.language_directive and detected is not None else ""
+
+
+def told(
+    target: Target, findable: Sequence[str], unfindable: Sequence[str], language: str | None
+) -> Iterator[tuple[str, str]]:
+    """Yield (topic, text) of what no wire has a form for, as a base or a notice says it."""
+    for names, text in (
+        (findable, "Tools that can be loaded when they are needed"),
+        (unfindable, "These tools can't be loaded any more"),
+    ):
+        if names:
+            yield "deferred tools", f"{text}: {', '.join(map(target.codec.name, names))}."
+    if language:
+        name = LANGUAGES.get(language, language)
+        yield "language", f"Answer in {name} ({language}), the language of the person's newest message."
+    elif language is not None:
+        yield "language", "No language is asked for any more."
+
+
+def causes_of(view: View, change: Changed) -> tuple[int, ...]:
+    """Return the events that a change comes from."""
+    fold = view.fold
+    found: set[int] = set()
+    if change.added or change.removed:
+        found.add(fold.tools[0])
+    if change.findable or change.unfindable:
+        found.add(fold.deferred[0])
+    if change.language and fold.detected is not None:
+        found.add(fold.detected[0])
+    return tuple(sorted(found))
 
 
 def can_say(view: View, target: Target, epoch: Epoch, change: Changed) -> bool:
@@ -33,19 +85,11 @@ def can_say(view: View, target: Target, epoch: Epoch, change: Changed) -> bool:
     if not fold.sent or fold.sent[-1].seq < epoch.seq:
         return False
     spec = target.spec
-    names = [tool.name for tool in change.added]
+    names = [target.codec.name(tool.name) for tool in change.added]
     return (
         (not names or target.says(spec.late_tools))
         and (not change.removed or target.says(spec.late_removal))
         and (change.effort is None or target.says(spec.late_effort))
         and len(set(names)) == len(names)
-        and _used(view, epoch).isdisjoint(names)
+        and used(view, target, epoch).union(fold.loaded).isdisjoint(names)
     )
-
-
-def _used(view: View, epoch: Epoch) -> set[str]:
-    names = {tool.name for tool in epoch.tools[1]}
-    for item in view.fold.items[epoch.items :]:
-        if isinstance(item, Change):
-            names |= {tool.name for tool in item.body.added}
-    return names | ({epoch.body.read_tool} if epoch.body.read_tool is not None else set[str]())

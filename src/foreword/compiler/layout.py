@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foreword.compiler.breakpoints import REWRITTEN
+from foreword.compiler.unit_value import texts_at, value_of
 from foreword.core.request import Codec, Unit
 from foreword.core.view import Epoch
 
@@ -19,10 +20,13 @@ class Layout:
     ``head``: how many units stand before the messages. ``items``: how many items of the view are shown.
     ``sent``: seq of the last request frozen into it, -1: none. ``stale``: seq of a sent request that this code
     would encode differently, -1: none. ``boundary``: last unit that a rewrite left behind, -1: none.
-    ``ends``: event to the last unit that comes from it.
+    ``ends``: event to the last unit that comes from it. ``calls``: id of a call, as it stands in the bytes, to the
+    unit that makes it.
     """
 
-    __slots__ = ("boundary", "ends", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units")
+    __slots__ = (
+        "boundary", "calls", "ends", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units",
+    )  # fmt: skip
 
     def __init__(self, epoch: Epoch) -> None:
         self.epoch = epoch
@@ -35,6 +39,7 @@ class Layout:
         self.head = 0
         self.boundary = -1
         self.ends: dict[int, int] = {}
+        self.calls: dict[str, int] = {}
 
     @property
     def last(self) -> Unit | None:
@@ -48,6 +53,9 @@ class Layout:
             self.tokens += unit.tokens
             self.head += unit.section != "message"
             self.ends.update(dict.fromkeys(unit.events, len(self.parts) - 1))
+            if unit.kind == "tool_call":
+                ids = texts_at(value_of(unit), codec.call_path)
+                self.calls.update(dict.fromkeys(ids, len(self.parts) - 1))
             if unit.by in REWRITTEN:
                 self.boundary = len(self.parts) - 1
             before = unit
@@ -61,5 +69,6 @@ class Layout:
         layout.tokens, layout.items, layout.sent, layout.stale = tokens, items, sent, stale
         layout.head = min(self.head, count)
         layout.ends = {seq: end for seq, end in self.ends.items() if end < count}
+        layout.calls = {id_: index for id_, index in self.calls.items() if index < count}
         layout.boundary = self.boundary if self.boundary < count else -1
         return layout

@@ -129,6 +129,8 @@ def _segments(compiled: Compiled, kept: int) -> list[dict[str, Any]]:
     units = compiled.units
     for index, part in enumerate(compiled.parts):
         end = start + len(part)
+        if compiled.deferred and index == compiled.last_tool:
+            end -= len(compiled.deferred)
         if index == len(units):
             segments.append(
                 _segment("envelope", (), 0, start, end, 1.0, "none", "base", "closes the request")
@@ -141,6 +143,10 @@ def _segments(compiled: Compiled, kept: int) -> list[dict[str, Any]]:
             _segment(unit.category, unit.events, unit.tokens, start, end, depth, cache, unit.by, unit.why)
         )
         before += unit.tokens
+        if compiled.deferred and index == compiled.last_tool:
+            start, end = end, start + len(part)
+            why = "deferred: no prefix holds them"
+            segments.append(_segment("tools", (), 0, start, end, depth, "none", "base", why))
         start = end
     return segments
 
@@ -216,6 +222,8 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     for seq in fold.orphans:
         if fold.events[seq].body is not None:
             add(seq, 0, "dropped", "a result without a call")
+    for seq, index in sorted(fold.parted):
+        add(seq, 0, "dropped", f"block {index}, half of a call and its output")
     for seq, reason in sorted(fold.erased.items()):
         add(seq, 0, "erased", reason, readable=False)
     return omitted

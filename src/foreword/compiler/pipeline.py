@@ -9,12 +9,16 @@ from __future__ import annotations
 from foreword.compiler.blocks import compaction_in, opening_block
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.compile import Compiled, SentUnits, compile
-from foreword.compiler.late import can_say, late_change
+from foreword.compiler.deferred import to_tell
+from foreword.compiler.invariants.approvals_pending import waits
+from foreword.compiler.late import can_say, causes_of, language_asked, late_change
 from foreword.compiler.passes.cheapen import cheapen, why_of
 from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
 from foreword.compiler.passes.reduce import levels, reduce
+from foreword.compiler.passes.repair_links import repair_links
 from foreword.compiler.passes.repair_pairs import end_with_user, repair_pairs
+from foreword.compiler.passes.repair_text import repair_text
 from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import priced
 from foreword.compiler.render import read_tool_name
@@ -48,7 +52,9 @@ def propose(
     fold = view.fold
     budget = budget_of(view, policy, target)
     drafts = [
+        *repair_text(view),
         *repair_pairs(view),
+        *repair_links(view, target),
         *externalize(view, policy, target, budget),
         *countdown(view, policy, target),
     ]
@@ -60,11 +66,12 @@ def propose(
     compiled = compile(view, policy, target, previous, sent_units)
     if compiled.stale >= 0:
         return Step([epoch_draft(view, target, policy, "upgrade", compiled.counted)], None)
-    if compiled.unit(compiled.size - 1).role == "assistant" and not target.spec.prefill:
+    speaks_last = compiled.unit(compiled.size - 1).role == "assistant"
+    if speaks_last and not target.spec.prefill and not waits(compiled):
         return Step([end_with_user(view)], None)
-    change = late_change(view, target, fold.epochs[-1])
+    change = late_change(view, target, fold.epochs[-1], policy)
     if change is not None:
-        causes = (fold.tools[0],) if change.added or change.removed else ()
+        causes = causes_of(view, change)
         return Step(
             [Draft(body=change, actor="engine", origin="engine", trust="engine", causes=causes)], None
         )
@@ -106,7 +113,7 @@ def _epoch_reason(view: View, policy: Policy, target: Target) -> Why | None:
         or target.with_effort(epoch.body.effort).head_digest != epoch.body.head
     ):
         return "manual"
-    change = late_change(view, target, epoch)
+    change = late_change(view, target, epoch, policy)
     if change is not None and not can_say(view, target, epoch, change):
         return "manual"
     if target.effort is None and fold.effort is not None:
@@ -126,7 +133,7 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
     block = opening_block(view, policy, target)
     found = compaction_in(block, target) if block is not None else None
     kept = found is not None and found.tools
-    change = late_change(view, target, fold.epochs[-1]) if kept and fold.epochs else None
+    change = late_change(view, target, fold.epochs[-1], policy) if kept and fold.epochs else None
     if change is not None and (change.added or change.removed):
         block, kept = None, False
     total, spent = fold.budget[1], fold.spent
@@ -136,7 +143,7 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
         wire=target.codec.wire,
         model=target.params.model,
         reader=target.reader,
-        read_tool=read_tool_name(view.fold.tools[1]) if target.reader == "tool" else None,
+        read_tool=read_tool_name(view) if target.reader == "tool" else None,
         head=target.head_digest,
         policy=policy.name,
         tokens_before=tokens,
@@ -144,6 +151,8 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
         block=None if block is None else block.seq,
         tools_kept=kept,
         remaining=max(0, total - spent) if counted else None,
+        findable=to_tell(view, target, fold.tools[1]),
+        language=language_asked(view, policy),
     )
     return Draft(body=body, actor="engine", origin="engine", trust="engine")
 

@@ -83,10 +83,14 @@ def _alternating(placed: Sequence[Placed], target: Target, previous: Unit | None
     before: Unit | Piece | None = previous
     for item in placed:
         piece = item.piece
-        same = before is not None and before.section == piece.section == "message" and before.role == piece.role
+        same = (
+            before is not None and before.section == piece.section == "message" and before.role == piece.role
+        )
         if same and piece.role in _OTHER and target.codec.opens(before, piece):
             text, role = _OTHER[piece.role]
-            yield from engine_text(target, text, "envelope", (), "placing", "the server wants turns", role=role)
+            yield from engine_text(
+                target, text, "envelope", (), "placing", "the server wants turns", role=role
+            )
         yield item
         before = piece
 

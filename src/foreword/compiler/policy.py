@@ -43,6 +43,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Who says what no longer fits: the summaries made here, or a compaction block that the provider gave."""
     countdown: float = 0.0
     """Tell what is left of a task budget each time this part of it was spent, where the provider doesn't; 0: never."""
+    language_directive: bool = False
+    """Say in which language to answer: that of the newest message of a person; needs the extra ``language``."""
     uncalibrated_factor: float = 1.6
     """Tokens per counted token assumed until a provider's usage says better; the safe side."""
 

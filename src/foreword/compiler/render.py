@@ -10,8 +10,12 @@ from collections.abc import Iterator, Sequence
 
 import msgspec
 
-from foreword.compiler.blocks import block_of, kept_before, sendable
+from foreword.compiler.blocks import as_known, as_known_result, block_of, kept_before, sendable
+from foreword.compiler.deferred import with_loaded
+from foreword.compiler.late import told
 from foreword.compiler.placing import Placed, engine_text, settle
+from foreword.compiler.run_note import with_run
+from foreword.compiler.shown import shown_message, shown_result
 from foreword.core.block import Block, Message, Opaque, Role, Text, Thinking, ToolResult, ToolSpec
 from foreword.core.canonical import digest
 from foreword.core.event import OWN_ORIGINS, Answered, Noticed, Repaired, RequestSent
@@ -42,9 +46,11 @@ READ_TOOL = ToolSpec(
 )
 
 
-def read_tool_name(tools: Sequence[ToolSpec]) -> str:
+def read_tool_name(view: View) -> str:
     """Return the read tool's name: ``read``, or ``foreword_read`` when the agent has a tool of that name."""
-    return "foreword_read" if any(tool.name == "read" for tool in tools) else "read"
+    fold = view.fold
+    taken = any(tool.name == "read" for tool in (*fold.tools[1], *fold.deferred[1]))
+    return "foreword_read" if taken else "read"
 
 
 def render_head(target: Target, epoch: Epoch) -> list[Placed]:
@@ -60,8 +66,8 @@ def render_head(target: Target, epoch: Epoch) -> list[Placed]:
         placed.append(
             Placed(piece=codec.tool(tool), category="tools", events=(tools_seq,), by="base", why=why)
         )
-    if target.reader == "tool":
-        own = msgspec.structs.replace(READ_TOOL, name=read_tool_name(tools))
+    if epoch.body.read_tool is not None:
+        own = msgspec.structs.replace(READ_TOOL, name=epoch.body.read_tool)
         placed.append(
             Placed(
                 piece=codec.tool(own),
@@ -83,6 +89,9 @@ def render_head(target: Target, epoch: Epoch) -> list[Placed]:
                     why="instructions of the agent",
                 )
             )
+    for topic, text in told(target, epoch.body.findable, (), epoch.body.language or None):
+        piece = codec.system(Text(text=frame("notice", text, topic=topic)))
+        placed.append(Placed(piece=piece, category="notice", events=(epoch.seq,), by="base", why=topic))
     placed += [_key(piece) for piece in keys if piece.layer == "messages"]
     return placed
 
@@ -165,7 +174,7 @@ def _strips_thinking(view: View, item: Item, target: Target, epoch: Epoch, base:
         isinstance(item, Interaction)
         and bool(item.calls)
         and view.fold.events[item.seq].origin in OWN_ORIGINS
-        and any(isinstance(block, Thinking) and block.signature for block in item.message.blocks)
+        and any(isinstance(b, Thinking) and (b.signature or b.data) for b in item.message.blocks)
         and not _own(view, item, target, epoch, base)
     )
 
@@ -196,7 +205,7 @@ def _render(
     category: Category = "history" if base else "recent"
     match item:
         case Turn():
-            yield from _render_turn(view, target, item, category, base)
+            yield from _render_turn(view, target, item, category, base, before)
         case Change():
             if not base:
                 yield from _render_change(target, item)
@@ -246,10 +255,18 @@ def _render_change(target: Target, item: Change) -> Iterator[Placed]:
         yield Placed(piece=piece, category="envelope", events=item.events, by="journal", why=why, alone=True)
     for piece in codec.late_tools(body.added, body.removed):
         yield Placed(piece=piece, category="tools", events=item.events, by="journal", why=why)
+    added = {tool.name for tool in body.added}
+    gone = [name for name in body.unfindable if name not in added]
+    for topic, text in told(target, body.findable, gone, body.language):
+        text = frame("notice", text, topic=topic, event=item.seq)
+        yield from _spoken(target, text, "notice", item.events, topic, target.spec.notice_channel)
 
 
-def _render_turn(view: View, target: Target, item: Turn, category: Category, base: bool) -> Iterator[Placed]:
-    message = item.message
+def _render_turn(
+    view: View, target: Target, item: Turn, category: Category, base: bool, before: int
+) -> Iterator[Placed]:
+    message = as_known(item.message, view.fold.events[item.seq], target)
+    message = shown_message(message, item.seq, view, target, before)
     by = "journal"
     why = "a person's words" if item.person else "said to the model"
     if message.role in ("system", "developer") and not target.codec.system_anywhere:
@@ -292,14 +309,19 @@ def _render_interaction(
     before: int,
     base: bool,
     epoch: Epoch,
+    final: bool = False,
 ) -> Iterator[Placed]:
     by = "base" if base else "journal"
     thinking = _own(view, item, target, epoch, base)
     opens = base and item.seq == epoch.body.block
-    message = _trimmed(sendable(item.message, target, base=base, opens=opens), target)
+    message = as_known(item.message, view.fold.events[item.seq], target)
+    message = sendable(message, target, base=base, opens=opens)
+    message = _trimmed(message) if final else message
+    message = shown_message(message, item.seq, view, target, before)
     pieces = target.codec.message(message, thinking=thinking, params=target.params)
     why = "the provider's summary of what came before" if opens else "the model's words"
     for piece in pieces:
+        piece = with_loaded(view, target, piece, message.blocks[piece.source : piece.source + 1])
         yield Placed(piece=piece, category=category, events=(item.seq,), by=by, why=why)
     if not item.calls:
         return
@@ -315,33 +337,49 @@ def _render_interaction(
         found = view.replacement(seq, before)
         if found is not None and found[0].how != "summarized" and (base or not found[0].epoch):
             rewritten, replacement = found
-            results.append(
-                ToolResult(
-                    call_id=result.call_id, content=(Text(text=replacement.text),), is_error=result.is_error
-                )
-            )
+            shown = (Text(text=replacement.text),)
+            standing = ToolResult(call_id=result.call_id, content=shown, is_error=result.is_error)
+            results.append(with_run(standing, view.fold.events[seq]))
             reasons.append((rewritten.how, rewritten.why))
         else:
-            results.append(result)
+            known = as_known_result(with_run(result, view.fold.events[seq]), view.fold.events[seq], target)
+            results.append(shown_result(known, seq, view, target, before))
             reasons.append((by, "a tool's result"))
     for piece in target.codec.results(results, item.message):
         seq = item.result_seqs[piece.source]
+        piece = with_loaded(view, target, piece, results[piece.source].content)
         pass_name, why = reasons[piece.source]
         yield Placed(
             piece=piece, category=category, events=(seq,) if seq is not None else (), by=pass_name, why=why
         )
 
 
-def _trimmed(message: Message, target: Target) -> Message:
-    """Take white space from the end of a final text where the model may be asked to go on from it.
+def end_in_words(placed: list[Placed], view: View, target: Target, *, before: int, epoch: Epoch) -> None:
+    """Take white space from the end of the text that a request ends with: a provider refuses one that ends so.
 
-    A provider refuses a request that ends so; a model that takes no such prefill gets the words as they came.
+    Only there, where a model that takes such a prefill goes on from it: a text that something follows keeps its
+    bytes. What was sent so stays so, since it is taken as it was sent.
     """
-    last = message.blocks[-1] if message.blocks else None
-    if not target.spec.prefill or not isinstance(last, Text) or last.text == last.text.rstrip():
-        return message
-    kept = msgspec.structs.replace(last, text=last.text.rstrip())
-    return msgspec.structs.replace(message, blocks=(*message.blocks[:-1], kept))
+    last = placed[-1] if placed else None
+    if last is None or not target.spec.prefill or (last.piece.role, last.piece.kind) != ("assistant", "text"):
+        return
+    item = view.fold.item(last.events[0]) if last.events else None
+    if isinstance(item, Interaction):
+        start = len(placed)
+        while start and placed[start - 1].events == last.events:
+            start -= 1
+        placed[start:] = _render_interaction(
+            view, target, item, last.category, before=before, base=last.by == "base", epoch=epoch, final=True
+        )
+
+
+def _trimmed(message: Message) -> Message:
+    blocks = list(message.blocks)
+    while blocks and isinstance(last := blocks[-1], Text) and last.text != last.text.rstrip():
+        blocks.pop()
+        if last.text.strip():
+            blocks.append(msgspec.structs.replace(last, text=last.text.rstrip()))
+    return msgspec.structs.replace(message, blocks=tuple(blocks))
 
 
 def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:
@@ -360,7 +398,7 @@ def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool
     ):
         return False
     request = body.request
-    if not target.spec.binds_thinking:
+    if not target.binds_thinking:
         return True
     if base:
         return item.seq == epoch.body.block and _head_stood(view, request, epoch)
@@ -370,11 +408,12 @@ def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool
 def _head_stood(view: View, request: int, epoch: Epoch) -> bool:
     """Whether the base has the head of the request: what was answered behind a compaction block is bound to these."""
     asked = next(each for each in reversed(view.fold.epochs) if each.seq < request)
-    return (asked.body.head, asked.tools, asked.instructions) == (
-        epoch.body.head,
-        epoch.tools,
-        epoch.instructions,
-    )
+    return _head(asked) == _head(epoch)
+
+
+def _head(epoch: Epoch) -> tuple[object, ...]:
+    body = epoch.body
+    return body.head, epoch.tools, epoch.instructions, body.findable, body.language
 
 
 def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) -> list[Unit]:

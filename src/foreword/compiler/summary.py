@@ -12,6 +12,7 @@ from typing import Any, cast
 import msgspec
 
 from foreword.core.block import Text, ToolCall, ToolResult, plain_text
+from foreword.core.outcome import CallOutcome, RunState, Status, outcome_of
 from foreword.core.reference import recall
 from foreword.core.target import Target
 from foreword.core.tokens import Counter
@@ -35,6 +36,13 @@ _LINE_CHARS = 220
 
 _ORDER = ("last", "error", "changed", "command", "call", "said", "read", "note")
 """Classes of lines, dearest first: when room is short, later ones are left out first."""
+
+_TOLD: dict[tuple[Status, RunState], str] = {
+    ("never_started", "never_started"): "never started",
+    ("running", "running"): "still running",
+    ("cancelled", "completed"): "cancelled",
+    ("unknown", "completed"): "ended, exit code unknown",
+}
 
 
 class _Line(msgspec.Struct, frozen=True, kw_only=True):
@@ -118,7 +126,7 @@ def _lines(view: View, items: Sequence[Item]) -> list[_Line]:
                     add("last", f"the model's last words: {_clip(said, 3 * _LINE_CHARS)}", item.seq)
                 elif said:
                     add("said", f"the model: {_clip(said)}", item.seq)
-                _add_calls(item, add)
+                _add_calls(view, item, add)
             case Change():
                 pass  # what a base says anyway
     for (kind, text), seqs in merged.items():
@@ -133,7 +141,7 @@ def _said(item: Item) -> str:
     return plain_text(item.message.blocks).strip() if isinstance(item, Interaction) else ""
 
 
-def _add_calls(item: Interaction, add: Any) -> None:
+def _add_calls(view: View, item: Interaction, add: Any) -> None:
     for position, (call, result, seq) in enumerate(
         zip(item.calls, item.results, item.result_seqs, strict=True)
     ):
@@ -142,7 +150,8 @@ def _add_calls(item: Interaction, add: Any) -> None:
         at = seq if seq is not None else item.seq
         arguments = _arguments(call)
         text = "\n".join(block.text for block in result.content if isinstance(block, Text)) if result else ""
-        outcome = _outcome(result, text)
+        known = outcome_of(view.fold.events, item, position)
+        outcome = _outcome(result, text, known)
         path = _first(arguments, _PATH_KEYS)
         command = _first(arguments, _COMMAND_KEYS)
         if command is not None:
@@ -159,13 +168,16 @@ def _add_calls(item: Interaction, add: Any) -> None:
             add("error", f"error, verbatim: {_error_line(text)}", at)
 
 
-def _outcome(result: ToolResult | None, text: str) -> str:
+def _outcome(result: ToolResult | None, text: str, known: CallOutcome) -> str:
     """Say what the record says: an exit code, an error flag, a plain return, or nothing known."""
-    if result is None:
+    if told := _TOLD.get((known.status, known.run)):
+        return told
+    code = _exit_code(text) if known.exit_code is None else known.exit_code
+    if result is None and code is None:
         return "unknown"
-    code = _exit_code(text)
-    if code is None or (result.is_error and code == 0):
-        return "error" if result.is_error else "returned"
+    failed = result is not None and result.is_error
+    if code is None or (failed and code == 0):
+        return "error" if failed else "returned"
     return f"exit code {code}"
 
 

@@ -7,6 +7,7 @@ only on the wire named beside it.
 
 from __future__ import annotations
 
+from hashlib import sha256
 from typing import Any, Literal
 
 from msgspec import Struct
@@ -41,6 +42,11 @@ class Image(Struct, frozen=True, kw_only=True, tag="image", omit_defaults=True):
     data: str | None = None
     url: str | None = None
     extra: dict[str, Any] | None = None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the data, or of the URL where there is none: the same picture again has the same."""
+        return sha256((self.data or self.url or "").encode("utf-8", "surrogatepass")).hexdigest()
 
 
 class ToolCall(Struct, frozen=True, kw_only=True, tag="tool_call", omit_defaults=True):
@@ -92,13 +98,15 @@ class Message(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class ToolSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A tool offered to the model. ``schema`` is JSON Schema; key order is kept as first given.
 
-    ``inferred``: a stub made from recorded calls, because the record lacks the definition.
+    ``inferred``: a stub made from recorded calls, because the record lacks the definition. ``deferred``: it can be
+    found and is not loaded: the model is told its name, or finds it by the provider's own search.
     """
 
     name: str
     description: str = ""
     schema: dict[str, Any] = {}
     inferred: bool = False
+    deferred: bool = False
     extra: dict[str, Any] | None = None
 
 

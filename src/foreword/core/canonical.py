@@ -1,18 +1,21 @@
 """JSON as bytes, and digests: the one place where both are defined.
 
-Two forms exist on purpose. ``compact`` keeps key order: it is what is sent, and a provider's cache sees the
-order. ``canonical`` sorts keys: it is what is compared, when a caller may have reordered them.
+Three forms exist on purpose. ``compact`` keeps key order: it is what is sent, and a provider's cache sees the
+order. ``lossless`` is the same for what the log keeps, whatever its text. ``canonical`` sorts keys: it is what is
+compared, when a caller may have reordered them.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from typing import Any
+import math
+from collections.abc import Sequence
+from typing import Any, cast
 
 import msgspec
 
-from foreword.errors import InvalidText
+from foreword.errors import InvalidNumber, InvalidText
 
 DIGEST_BYTES = 16
 _encoder = msgspec.json.Encoder()
@@ -27,6 +30,57 @@ def compact(value: Any) -> bytes:
         return _encoder.encode(value)
     except UnicodeEncodeError as error:
         raise InvalidText(error.object, error.start) from error
+
+
+def lossless(value: Any) -> bytes:
+    """Encode what is to be kept as it came: as ``compact`` does, a lone surrogate as its escape, which reads back.
+
+    Raises: InvalidNumber for NaN and infinities, which JSON can't say.
+    """
+    try:
+        data = _encoder.encode(value)
+    except UnicodeEncodeError:
+        data = None
+    # The encoder writes null for such a number, and for nothing else that isn't null.
+    if data is None or b"null" in data:
+        value = msgspec.to_builtins(value)
+        _check_numbers(value)
+    if data is None:
+        data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
+            "utf-8", "backslashreplace"
+        )
+    return data
+
+
+def read(data: bytes | str) -> Any:
+    """Read JSON; an escaped lone surrogate gives a text that holds it.
+
+    Raises: msgspec.DecodeError.
+    """
+    try:
+        return msgspec.json.decode(data)
+    except msgspec.DecodeError:
+        try:
+            return json.loads(data, parse_constant=_no_number)
+        except (ValueError, RecursionError):
+            pass
+        raise
+
+
+def _no_number(name: str) -> None:
+    raise ValueError(name)
+
+
+def _check_numbers(value: Any) -> None:
+    pending = [value]
+    while pending:
+        found = pending.pop()
+        if isinstance(found, float) and not math.isfinite(found):
+            raise InvalidNumber(found)
+        if isinstance(found, dict):
+            pending += cast("dict[str, Any]", found).values()
+        elif isinstance(found, list | tuple):
+            pending += cast("Sequence[Any]", found)
 
 
 def canonical(value: Any) -> bytes:

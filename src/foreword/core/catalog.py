@@ -142,6 +142,8 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether the provider writes compaction blocks for this model."""
     late_tools: str | None = None
     """The block (Anthropic) or input item (OpenAI Responses) that adds a tool after what was sent."""
+    deferred_tools: str | None = None
+    """The member of a tool that keeps it out of the prefix until a search finds it."""
     late_removal: str | None = None
     """The block that takes a tool away after what was sent."""
     late_effort: str | None = None

@@ -39,14 +39,39 @@ class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     signed: bool = False
 
 
+class Form(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """How a cloud wants the body of a wire to differ from the vendor's.
+
+    ``adds``: members that it wants, unless they are there; ``omits``: members that its path says instead. ``betas``:
+    the member that lists the names of betas; None: they stand in the vendor's header.
+    """
+
+    adds: dict[str, str] = {}
+    omits: tuple[str, ...] = ()
+    betas: str | None = None
+
+
+class Counting(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
+    """Where the tokens of a request are counted. ``inside``: the member that the whole request stands in.
+
+    None: the members that count stand there themselves.
+    """
+
+    path: str
+    inside: str | None = None
+
+
 class Paths(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """Where a wire is served below the base address. ``{model}`` stands for the model.
 
-    ``stream`` None: the same path, and the body says that it wants a stream. ``auth`` None: that of the profile.
+    ``stream`` None: the same path, and the body says that it wants a stream. ``count``: where the tokens of a request
+    are counted; None: nowhere that is known. ``form`` None: the vendor's. ``auth`` None: that of the profile.
     """
 
     send: str
     stream: str | None = None
+    count: Counting | None = None
+    form: Form | None = None
     auth: Auth | None = None
 
 
@@ -88,11 +113,13 @@ class Profile(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
     """What is known of one kind of endpoint. None is unknown.
 
     ``base_url`` None: it is yours, so it must be given. ``verified``: what was proved against the endpoint
-    itself; all else is documentation or hearsay, of the day ``as_of`` and from ``source``.
+    itself; all else is documentation or hearsay, of the day ``as_of`` and from ``source``. ``vendor``: it serves the
+    models of the provider of its name alone.
     """
 
     name: str
     title: str
+    vendor: bool = False
     base_url: str | None = None
     paths: dict[Wire, Paths]
     auth: Auth = Auth()
@@ -114,7 +141,7 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     """One address that speaks one wire; made by `endpoint`.
 
     ``key_env``: name of the environment variable that holds the key; None: no key is sent. ``path`` and
-    ``stream_path`` are below ``base_url`` and may hold ``{model}``.
+    ``stream_path`` are below ``base_url`` and may hold ``{model}``; the rest as in `Paths` and `Profile`.
     """
 
     name: str
@@ -122,6 +149,8 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     wire: Wire
     path: str
     stream_path: str | None = None
+    count: Counting | None = None
+    form: Form | None = None
     query: dict[str, str] = {}
     headers: dict[str, str] = {}
     key_env: str | None = None
@@ -146,7 +175,18 @@ class Endpoint(Struct, frozen=True, kw_only=True):
     def url(self, model: str, *, stream: bool) -> str:
         """Return where a request for a model goes."""
         path = self.stream_path if stream and self.stream_path is not None else self.path
+        return self.for_model(path, model)
+
+    def for_model(self, path: str, model: str) -> str:
+        """Return the address of a path that may hold ``{model}``."""
         return self.at(path.replace("{model}", quote(model, safe="")))
+
+    def counting(self) -> Counting:
+        """Return how requests are counted here. Raises: EndpointError where they are not."""
+        if self.count is None:
+            fault = f"counts no tokens of a request on the wire {self.wire}"
+            raise EndpointError(self.shown, fault, "leave the count to the counter and the usage of answers")
+        return self.count
 
     def at(self, path: str) -> str:
         """Return the address of a path below the base address; one that starts with `//` is below its host."""
@@ -186,6 +226,14 @@ def profiles() -> Mapping[str, Profile]:
     return {row["name"]: msgspec.convert(row, Profile) for row in rows}
 
 
+def profile(name: str) -> Profile:
+    """Return the profile of a name. Raises: EndpointError."""
+    known = profiles()
+    if name not in known:
+        raise EndpointError(repr(name), "no profile has this name", f"name one of {', '.join(known)}")
+    return known[name]
+
+
 def endpoint(
     name: str,
     wire: str | None = None,
@@ -200,16 +248,11 @@ def endpoint(
     variable than the customary one; "": send no key. ``headers`` are laid over the profile's.
     Raises: EndpointError.
     """
-    known = profiles()
-    if name not in known:
-        raise EndpointError(repr(name), "no profile has this name", f"name one of {', '.join(known)}")
-    profile = known[name]
-    served = next(iter(profile.paths)) if wire is None else wire
-    if served not in get_args(Wire) or served not in profile.paths:
-        raise EndpointError(
-            name, f"does not serve the wire {wire!r}", f"it serves {', '.join(profile.paths)}"
-        )
-    base = base_url or profile.base_url
+    row = profile(name)
+    served = next(iter(row.paths)) if wire is None else wire
+    if served not in get_args(Wire) or served not in row.paths:
+        raise EndpointError(name, f"does not serve the wire {wire!r}", f"it serves {', '.join(row.paths)}")
+    base = base_url or row.base_url
     if base is None:
         raise EndpointError(name, "has no address of its own", "give a base URL")
     parts = urlsplit(base)
@@ -220,8 +263,8 @@ def endpoint(
     if parts.username or parts.password or parts.query or parts.fragment:
         fault = "its address holds a name, a password or a query"
         raise EndpointError(name, fault, "put the key into a variable and name that")
-    paths = profile.paths[served]
-    auth = paths.auth or profile.auth
+    paths = row.paths[served]
+    auth = paths.auth or row.auth
     chosen = auth.key_env if key_env is None else key_env or None
     return Endpoint(
         name=name,
@@ -229,13 +272,15 @@ def endpoint(
         wire=served,
         path=paths.send,
         stream_path=paths.stream,
-        query=profile.query,
-        headers={**profile.headers, **(headers or {})},
+        count=paths.count,
+        form=paths.form,
+        query=row.query,
+        headers={**row.headers, **(headers or {})},
         key_env=chosen,
         key_header=auth.header,
         key_prefix=auth.prefix,
         key_optional=auth.optional and key_env is None,
-        stream_usage=profile.accepts.stream_usage in ("yes", None),
-        probe=profile.probe,
-        probe_path=profile.probe_path,
+        stream_usage=row.accepts.stream_usage in ("yes", None),
+        probe=row.probe,
+        probe_path=row.probe_path,
     )

@@ -1,22 +1,17 @@
 """Events: the immutable facts of a session, and the bodies that say what happened.
 
-An event is a header (who, when, trust, audience, causes), a body, and two hashes. ``commit`` is
-H(nonce || payload): the nonce lives and dies with the payload, so an erased payload leaves a chain that
-verifies and a hash that betrays nothing. ``link`` chains header and commit to the event before
+An event is a header (who, when, trust, audience, causes), a body, and two hashes that ``sealing`` makes
 (docs/decisions/0001-event-and-commitment.md).
 """
 
 from __future__ import annotations
 
-import hashlib
 from typing import Any, Literal
 
-import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct, UnsetType
 
 from foreword.core.block import Message, Text, ToolResult, ToolSpec
 from foreword.core.usage import Usage
-from foreword.errors import InvalidText
 
 Trust = Literal["person", "operator", "engine", "model", "tool", "foreign"]
 Why = Literal[
@@ -32,19 +27,18 @@ Why = Literal[
     "upgrade",
     "switch",
 ]
+Run = Literal["ended", "running", "cancelled"]
 How = Literal["externalized", "deduplicated", "cleared", "summarized", "reset"]
 
 OWN_ORIGINS = ("library", "sync")
 """Origins of facts that reached us first-hand; anything else was recorded by another tool."""
-
-GENESIS = b"\0" * 32
-NONCE_BYTES = 16
 
 
 class SessionOpened(Struct, frozen=True, kw_only=True, tag="session_opened", omit_defaults=True):
     """The first event. ``alias`` is short, unique in the store, and stands in every reference.
 
     A fork has ``parent`` = (session id, last shared seq): its log is the parent's up to there, then its own.
+    ``project``: what the work belongs to, by which bills are added up; None: not said, or as in the parent.
     """
 
     session: str
@@ -52,6 +46,7 @@ class SessionOpened(Struct, frozen=True, kw_only=True, tag="session_opened", omi
     format: str = "foreword"
     source: str | None = None
     parent: tuple[str, int] | None = None
+    project: str | None = None
 
 
 class InstructionsSet(Struct, frozen=True, kw_only=True, tag="instructions_set", omit_defaults=True):
@@ -61,9 +56,14 @@ class InstructionsSet(Struct, frozen=True, kw_only=True, tag="instructions_set",
 
 
 class ToolsSet(Struct, frozen=True, kw_only=True, tag="tools_set", omit_defaults=True):
-    """The tools offered, whole and in order; replaces what was set before, from the next epoch on."""
+    """The tools offered, whole and in order; replaces what was set before, from the next epoch on.
+
+    Deferred ones stand in no prefix: another list of them changes no bytes that were sent. ``cause``: why it differs
+    from what was offered before; "": nothing was, or nobody said.
+    """
 
     tools: tuple[ToolSpec, ...]
+    cause: str = ""
 
 
 class Marking(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -112,6 +112,8 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     ``first_token_ms``: from the start of the last of ``attempts`` to the first token, ``total_ms``: to the end;
     None: not measured. ``terms``: what multiplies the bill, by the catalog's names (batch, fast, us).
     ``compactions``: tokens that the provider spent on summaries of its own in this call, billed beside ``usage``.
+    ``doubts``: what in the usage as it was reported does not add up, by name (``cache_split_mismatch``).
+    ``start_marks``: each of its calls gets a ``ToolStarted`` before it runs, so one without it never began.
     """
 
     message: Message
@@ -128,6 +130,8 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     attempts: int = 1
     terms: tuple[str, ...] = ()
     compactions: tuple[Usage, ...] = ()
+    doubts: tuple[str, ...] = ()
+    start_marks: bool = False
 
 
 class Called(Struct, frozen=True, kw_only=True, tag="called", omit_defaults=True):
@@ -150,12 +154,33 @@ class Called(Struct, frozen=True, kw_only=True, tag="called", omit_defaults=True
     total_ms: int | None = None
     attempts: int = 1
     terms: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+
+class ToolStarted(Struct, frozen=True, kw_only=True, tag="tool_started", omit_defaults=True):
+    """The tool begins: written before it can have any effect. Of the oldest unfinished call of that id."""
+
+    call_id: str
+
+
+class ToolPrinted(Struct, frozen=True, kw_only=True, tag="tool_printed", omit_defaults=True):
+    """Output while the tool runs. Its result says the whole again; without one, this is all that is known."""
+
+    call_id: str
+    text: str
 
 
 class ToolReturned(Struct, frozen=True, kw_only=True, tag="tool_returned", omit_defaults=True):
-    """A tool's result. It answers the oldest open call of that id; log order is arrival."""
+    """A tool's result. It answers the oldest open call of that id; log order is arrival.
+
+    ``run``: ``running`` goes on in the background, and another result of that id says how it ended; ``cancelled``
+    was stopped from outside. ``exit_code``: of a command, as the system gives it (negative: by a signal); None: it
+    ended and the code is not known, which is never 0; UNSET: not a command, or nothing was said of a code.
+    """
 
     result: ToolResult
+    run: Run = "ended"
+    exit_code: int | UnsetType | None = UNSET
 
 
 class Replacement(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -192,10 +217,12 @@ class Repaired(Struct, frozen=True, kw_only=True, tag="repaired", omit_defaults=
 
     ``fault``: ``open_call`` (``text`` answers the call ``call_id`` of event ``event``; its outcome is
     unknown), ``orphan_result`` (event ``event`` has no call and is left out), ``no_user_turn`` (``text`` is
-    said where the wire wants a user's word).
+    said where the wire wants a user's word), ``lone_surrogate`` (text of event ``event`` is sent with U+FFFD in its
+    place), ``unpaired`` (block ``call`` of event ``event``, half of a pair that only its own wire understands, is left
+    out; ``text`` says so where its outcome is unknown).
     """
 
-    fault: Literal["open_call", "orphan_result", "no_user_turn"]
+    fault: Literal["open_call", "orphan_result", "no_user_turn", "lone_surrogate", "unpaired"]
     event: int
     call: int = 0
     text: str = ""
@@ -209,16 +236,37 @@ class Noticed(Struct, frozen=True, kw_only=True, tag="noticed", omit_defaults=Tr
     about: tuple[int, ...] = ()
 
 
-class Changed(Struct, frozen=True, kw_only=True, tag="changed", omit_defaults=True):
-    """What a request asks for changed after it was sent, and the history says so in the wire's own form.
+class Described(Struct, frozen=True, kw_only=True, tag="described", omit_defaults=True):
+    """What a picture shows, for models that read none. ``picture``: its ``Image.digest``. The first counts."""
 
-    ``added``: tools; ``removed``: names of tools; ``effort``: None when it stays. It holds until the next epoch,
-    whose base says it.
+    picture: str
+    text: str
+
+
+class LanguageDetected(Struct, frozen=True, kw_only=True, tag="language_detected", omit_defaults=True):
+    """The person's message ``event`` is written in ``language``: an ISO 639 code. The newest counts.
+
+    Recorded where it differs from the one before, and only where the text leaves no doubt.
+    """
+
+    language: str
+    event: int
+
+
+class Changed(Struct, frozen=True, kw_only=True, tag="changed", omit_defaults=True):
+    """What a request asks for changed after it was sent, and the history says so: in the wire's own form, or where
+
+    there is none by a notice (``findable``, ``unfindable``, ``language``). ``added``: tools; ``removed``: names of
+    tools; ``effort``: None when it stays. ``findable`` and ``unfindable``: names of deferred tools. ``language``: in
+    which to answer, "" in none that is named, None when it stays. It holds until the next epoch, whose base says it.
     """
 
     added: tuple[ToolSpec, ...] = ()
     removed: tuple[str, ...] = ()
     effort: str | None = None
+    findable: tuple[str, ...] = ()
+    unfindable: tuple[str, ...] = ()
+    language: str | None = None
 
 
 class TaskBudgetSet(Struct, frozen=True, kw_only=True, tag="task_budget_set", omit_defaults=True):
@@ -246,7 +294,8 @@ class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_
     ``head``: digest of wire, request keys and reader; another one asks for another epoch. ``effort``: as the keys
     say it. ``block``: seq of the response whose compaction block opens the base, in place of all it stands for;
     ``tools_kept``: that block repeats the changes of tools, so the base offers the same tools as the one before.
-    ``remaining``: what was left of the task budget, None: all of it, or there is none.
+    ``remaining``: what was left of the task budget, None: all of it, or there is none. ``findable``: names of deferred
+    tools that the base tells; ``language``: in which it says to answer, "": none.
     """
 
     why: Why
@@ -261,6 +310,8 @@ class EpochStarted(Struct, frozen=True, kw_only=True, tag="epoch_started", omit_
     block: int | None = None
     tools_kept: bool = False
     remaining: int | None = None
+    findable: tuple[str, ...] = ()
+    language: str = ""
 
 
 class RequestSent(Struct, frozen=True, kw_only=True, tag="request_sent", omit_defaults=True):
@@ -279,6 +330,16 @@ class RequestSent(Struct, frozen=True, kw_only=True, tag="request_sent", omit_de
     codec: int = 1
 
 
+class InputCounted(Struct, frozen=True, kw_only=True, tag="input_counted", omit_defaults=True):
+    """The provider counted the input of a request before it was sent; calibrates the budget as usage does.
+
+    ``request``: seq of its ``RequestSent``; None: it is none that this log holds, and calibrates nothing.
+    """
+
+    tokens: int
+    request: int | None = None
+
+
 class Erased(Struct, frozen=True, kw_only=True, tag="erased", omit_defaults=True):
     """The payloads of ``targets`` and of all that was derived from them are gone, and why.
 
@@ -294,13 +355,16 @@ class Erased(Struct, frozen=True, kw_only=True, tag="erased", omit_defaults=True
 class ForeignNoted(Struct, frozen=True, kw_only=True, tag="foreign_noted", omit_defaults=True):
     """A foreign record that is not history: a compaction of the original tool, a record we can't read.
 
-    ``where`` is its place in the source; ``raw`` its JSON text (None: named, not kept).
+    ``where`` is its place in the source; ``raw`` its JSON text (None: named, not kept). Of a call that came to
+    nothing, ``model`` and ``recorded_cost_usd`` as in ``Answered``.
     """
 
     code: str
     where: str
     text: str = ""
     raw: str | None = None
+    model: str | None = None
+    recorded_cost_usd: str | None = None
 
 
 Body = (
@@ -312,21 +376,24 @@ Body = (
     | Said
     | Answered
     | Called
+    | ToolStarted
+    | ToolPrinted
     | ToolReturned
     | Rewritten
     | Repaired
     | Noticed
+    | Described
+    | LanguageDetected
     | Changed
     | TaskBudgetSet
     | Pinned
     | Revoked
     | EpochStarted
     | RequestSent
+    | InputCounted
     | Erased
     | ForeignNoted
 )
-
-SCHEMA = 1
 
 
 class Draft(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -350,6 +417,7 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
 
     ``seq`` counts from 0 in one session. ``at``: microseconds since 1970 UTC. ``audience``: who may see it,
     empty = everyone of the tenant. ``body`` and ``nonce`` None: erased. ``schema``: version of the body's form.
+    ``original``: the body as it was appended, where that holds lone surrogates; None: it is ``body``.
     """
 
     seq: int
@@ -367,85 +435,9 @@ class Event(Struct, frozen=True, kw_only=True, gc=False):
     link: bytes
     nonce: bytes | None
     body: Body | None
-
-
-_encoder = msgspec.json.Encoder()
-"""Members stand in the order of their definition, those of plain dictionaries as they were given: a tool's schema
-must come back from the log with its keys in the order that was sent."""
-
-_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
+    original: Body | None = None
 
 
 def kind_of(body: Body) -> str:
     """Return the body's tag, which is the event's kind."""
     return str(body.__struct_config__.tag)
-
-
-def encode_body(body: Body) -> bytes:
-    """Return the payload: JSON with the tag inside.
-
-    Raises: InvalidText for a lone surrogate.
-    """
-    try:
-        return _encoder.encode(body)
-    except UnicodeEncodeError as error:
-        raise InvalidText(error.object, error.start) from error
-
-
-def decode_body(kind: str, schema: int, payload: bytes) -> Body:
-    """Read a payload of any schema version ever written.
-
-    Raises: msgspec.DecodeError (the store translates it: it knows the place).
-    """
-    del kind, schema  # one schema so far; upcasters join here, keyed by (kind, schema)
-    return _decoder.decode(payload)
-
-
-def commit_of(nonce: bytes, payload: bytes) -> bytes:
-    """Return H(nonce || payload)."""
-    return hashlib.sha256(nonce + payload).digest()
-
-
-def link_of(previous: bytes, header: tuple[Any, ...], commit: bytes) -> bytes:
-    """Return the chain hash over the previous link, every header field and the commit."""
-    return hashlib.sha256(previous + _encoder.encode(header) + commit).digest()
-
-
-def header_of(event: Event) -> tuple[Any, ...]:
-    """Return the header fields that the chain covers, in their fixed order."""
-    return (
-        event.seq,
-        event.kind,
-        event.schema,
-        event.at,
-        event.actor,
-        event.origin,
-        event.trust,
-        event.tenant,
-        event.subject,
-        event.audience,
-        event.causes,
-    )
-
-
-def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce: bytes) -> Event:
-    """Make the event that follows ``previous`` (the link before it, or ``GENESIS``)."""
-    commit = commit_of(nonce, encode_body(draft.body))
-    event = Event(
-        seq=seq,
-        kind=kind_of(draft.body),
-        schema=SCHEMA,
-        at=at if draft.at is None else draft.at,
-        actor=draft.actor,
-        origin=draft.origin,
-        trust=draft.trust,
-        tenant=tenant,
-        subject=draft.subject,
-        audience=draft.audience,
-        causes=draft.causes,
-        commit=commit,
-        link=b"",
-        nonce=nonce,
-        body=draft.body,
-    )
-    return msgspec.structs.replace(event, link=link_of(previous, header_of(event), commit))

@@ -1,11 +1,18 @@
 """Images: their size from the first bytes, and what they cost in tokens."""
 
+import base64
 from math import ceil, sqrt
 from typing import Literal
 
 ImageFamily = Literal["claude-4", "claude-5", "openai", "gemini"]
 """How images are counted: Claude up to 4.6 and Haiku 4.5, later Claude, OpenAI since GPT-5.5, Gemini 3."""
 
+_SIGNATURES = (
+    (b"\x89PNG\r\n\x1a\n", "image/png"),
+    (b"\xff\xd8\xff", "image/jpeg"),
+    (b"GIF8", "image/gif"),
+    (b"RIFF", "image/webp"),
+)
 _GEMINI_IMAGE = 1_100
 _CLAUDE_EDGE = {"claude-4": 1_568, "claude-5": 2_000}
 _CLAUDE_4_LIMIT = 1_568
@@ -30,6 +37,33 @@ def image_tokens(width: int, height: int, family: ImageFamily) -> int:
         patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
         return (patches * 6 + 4) // 5
     return _claude_tokens(width, height, family)
+
+
+def picture_type(data: str) -> str | None:
+    """Return the media type of a picture in base64, by its first bytes; None: no base64, none of these kinds, or cut."""
+    try:
+        found = base64.b64decode(data, validate=True)
+    except ValueError:
+        return None
+    kind = next((kind for signature, kind in _SIGNATURES if found.startswith(signature)), None)
+    return kind if kind is not None and _ends(found, kind) else None
+
+
+def _ends(data: bytes, kind: str) -> bool:
+    """Whether a file holds its end; what stands behind it is passed over, as decoders do.
+
+    PNG: the last chunk. JPEG: an end marker behind the last scan, since a preview has one of its own before that. GIF:
+    the trailer, which only fill may follow. WebP: as many bytes as the file says.
+    """
+    match kind:
+        case "image/png":
+            return b"IEND" in data
+        case "image/jpeg":
+            return data.rfind(b"\xff\xd9") > data.rfind(b"\xff\xda")
+        case "image/gif":
+            return data.rstrip(b"\0\r\n").endswith(b";")
+        case _:
+            return data[8:12] == b"WEBP" and len(data) >= 8 + _little(data[4:8])
 
 
 def image_size(data: bytes) -> tuple[int, int] | None:

@@ -12,6 +12,7 @@ from typing import Literal
 
 from msgspec import Struct
 
+from foreword.core.catalog import ModelSpec
 from foreword.core.event import (
     Answered,
     Called,
@@ -21,10 +22,12 @@ from foreword.core.event import (
     ForeignNoted,
     Rewritten,
     Said,
+    SessionOpened,
 )
 from foreword.core.price import Cost, cost_at, is_peak, recorded, tier_of
 from foreword.core.prices import Prices
-from foreword.core.usage import NOTHING, Usage
+from foreword.core.unreported import Estimate, Unreported
+from foreword.core.usage import INPUT, NOTHING, Usage, known_sum
 
 Kind = Literal["call", "compaction", "sub_context", "embedding"]
 Status = Literal["ok", "cut", "failed", "cancelled", "retried", "raced"]
@@ -46,6 +49,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     for. `turn`: how many times a person had spoken, 0 before the first. `at`: microseconds since 1970 UTC, None:
     unknown. `model`: as recorded, so with its version. `status` `cut`: the answer broke off, by whom isn't told;
     `retried`: an attempt before another one. `usage` None: unknown. `recorded`: picodollars that the record states.
+    `estimate`: what a call whose input or output is unknown probably used, in no sum of what is known; None: both are
+    known, or nothing tells. `doubts`: what in its recorded usage does not add up, by name (`cache_split_mismatch`).
     `phase`: `epoch` for the first call after the base was rebuilt, else `cold` when nothing was read from the
     cache, or `warm`. `tier`: prompt size above which its prices hold, 0: the base price. `peak` None: no peak hours.
     `request`: seq of the `RequestSent` that it answers, None: it is none of ours.
@@ -62,6 +67,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     status: Status
     usage: Usage | None
     cost: Cost
+    estimate: Estimate | None = None
+    doubts: tuple[str, ...] = ()
     recorded: int | None = None
     phase: Phase | None = None
     first_token_ms: int | None = None
@@ -137,8 +144,11 @@ def rewrites(facts: Iterable[Fact]) -> dict[str, int]:
 class Totals(Struct, frozen=True, kw_only=True):
     """Figures of many calls.
 
-    `usage` and `cost` (picodollars) add up what is known; `unknown` counts the calls whose cost is not. `recorded`:
-    picodollars stated for `recorded_calls` calls. `peak_input`: the largest prompt. A mismatch: see `Row`.
+    `usage` and `cost` (picodollars) add up what is known: the usage of `counted` calls, the cost of all but `unknown`
+    ones. `lacking`: of the counted calls those that don't tell a bucket, by its name. `estimated_cost`: picodollars
+    of `estimated` calls without a whole usage, by their estimates, and in no other sum.
+    `doubts`: calls by what in their usage does not add up. `recorded`: picodollars stated for `recorded_calls` calls.
+    `peak_input`: the largest prompt. A mismatch: see `Row`.
     """
 
     calls: int
@@ -146,9 +156,13 @@ class Totals(Struct, frozen=True, kw_only=True):
     kinds: dict[str, int]
     usage: Usage
     counted: int
+    lacking: dict[str, int]
     cost: int
     unknown: int
     unknown_names: tuple[str, ...]
+    estimated: int
+    estimated_cost: int
+    doubts: dict[str, int]
     recorded: int
     recorded_calls: int
     mismatches: int
@@ -157,7 +171,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     @property
     def hit_rate(self) -> float | None:
         """Cache reads as a share of all prompts, from the totals; None: no prompt, or an unknown part of one."""
-        whole = self.usage.total_input
+        whole = None if INPUT & self.lacking.keys() else self.usage.total_input
         return None if self.usage.cache_read is None or not whole else self.usage.cache_read / whole
 
 
@@ -165,17 +179,24 @@ def total(calls: Iterable[Row]) -> Totals:
     """Add up calls. Exact: integers throughout."""
     listed = list(calls)
     known = [row.usage for row in listed if row.usage is not None]
+    usage, lacking = known_sum(known)
     costs = [row.cost.picodollars for row in listed if row.cost.picodollars is not None]
+    likely = [row.estimate.cost.picodollars for row in listed if row.estimate is not None]
+    estimated = [amount for amount in likely if amount is not None]
     stated = [row.recorded for row in listed if row.recorded is not None]
     return Totals(
         calls=len(listed),
         statuses=dict(Counter(row.status for row in listed)),
         kinds=dict(Counter(row.kind for row in listed)),
-        usage=sum(known, NOTHING),
+        usage=usage,
         counted=len(known),
+        lacking=lacking,
         cost=sum(costs),
         unknown=len(listed) - len(costs),
         unknown_names=tuple(dict.fromkeys(name for row in listed for name in row.cost.unknown)),
+        estimated=len(estimated),
+        estimated_cost=sum(estimated),
+        doubts=dict(Counter(doubt for row in listed for doubt in row.doubts)),
         recorded=sum(stated),
         recorded_calls=len(stated),
         mismatches=sum(row.mismatch for row in listed),
@@ -194,7 +215,8 @@ def grouped(calls: Iterable[Row], by: Callable[[Row], str]) -> dict[str, Totals]
 class Ledger:
     """The rows of one session, in log order, which grow with its log.
 
-    `kind`: of its answers, `sub_context` for the session of a sub-agent. The user is the `subject` of each fact.
+    `kind`: of its answers, `sub_context` for the session of a sub-agent. `project`: unless the log names its own. The
+    user is the `subject` of each fact.
     An erased answer has a row of unknown tokens.
     """
 
@@ -213,22 +235,27 @@ class Ledger:
         self._spoken = False
         self._rebuilt = False
         self._told: set[str] = set()
+        self._unreported = Unreported()
 
     def add(self, facts: Iterable[Fact]) -> None:
         """Take the facts that come next."""
         for fact in facts:
             self.rows += self._rows_of(self.position, fact)
+            self._unreported.take(fact.body)
             self.position += 1
 
     def _rows_of(self, number: int, fact: Fact) -> Iterator[Row]:
         match fact.body:
+            case SessionOpened(project=str() as project):
+                self._project = project
             case Said(person=True):
                 self._turn += not self._spoken
                 self._spoken = True
             case EpochStarted() | ForeignNoted(code="compaction"):
                 self._rebuilt = self._step > 0
-            case ForeignNoted(code=code) if code in NOTED:
-                yield self._row(number, fact, Called(usage=NOTHING), self._kind, NOTED[code], self._step + 1)
+            case ForeignNoted(code=code) as body if code in NOTED:
+                noted = Called(model=body.model, usage=NOTHING, recorded_cost_usd=body.recorded_cost_usd)
+                yield self._row(number, fact, noted, self._kind, NOTED[code], self._step + 1)
             case Called() as body:
                 kind = self._kind if body.kind == "call" else body.kind
                 step = self._step + (body.kind == "call")
@@ -282,14 +309,14 @@ class Ledger:
         usage = body.usage
         seconds = None if fact.at is None else fact.at // 1_000_000
         spec = self._prices.spec(body.model)
-        if usage is None:
-            cost = Cost(picodollars=None, unknown=("usage",))
-        elif usage == NOTHING:
-            cost = Cost(picodollars=0)
-        elif spec is None:
-            cost = Cost(picodollars=None, unknown=(f"model.{body.model or ''}",))
-        else:
-            cost = cost_at(usage, spec, seconds, body.terms)
+        estimate = None
+        whole = usage is not None and usage.total_input is not None and usage.output is not None
+        told = not mark and (isinstance(body, Answered) or body.kind == "call")
+        if not whole and told and fact.body is not None:
+            factor = spec.token_factor_start if spec is not None else 1.0
+            ours = body.request is not None
+            likely = self._unreported.usage(fact.body, factor, ours=ours, known=usage)
+            estimate = Estimate(usage=likely, cost=_cost(likely, body, spec, seconds))
         response = response or body.response_id
         place = fact.link if isinstance(fact, Event) else (self.session, number)
         identity = (response, body.model, fact.at) if response is not None else (place,)
@@ -302,7 +329,9 @@ class Ledger:
             kind=kind,
             status=status,
             usage=usage,
-            cost=cost,
+            cost=_cost(usage, body, spec, seconds),
+            estimate=estimate,
+            doubts=() if mark else body.doubts,
             recorded=None if body.recorded_cost_usd is None else recorded(body.recorded_cost_usd),
             phase=None if mark or kind == "compaction" else self._phase(usage),
             first_token_ms=body.first_token_ms,
@@ -325,3 +354,13 @@ class Ledger:
         if self._rebuilt:
             return "epoch"
         return "warm" if usage.cache_read else "cold"
+
+
+def _cost(usage: Usage | None, body: Answered | Called, spec: ModelSpec | None, seconds: int | None) -> Cost:
+    if usage is None:
+        return Cost(picodollars=None, unknown=("usage",))
+    if usage == NOTHING:
+        return Cost(picodollars=0)
+    if spec is None:
+        return Cost(picodollars=None, unknown=(f"model.{body.model or ''}",))
+    return cost_at(usage, spec, seconds, body.terms)

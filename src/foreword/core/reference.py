@@ -19,7 +19,8 @@ from msgspec import Struct
 
 from foreword.core.block import Block, Image, Text, ToolResult
 from foreword.core.canonical import compact
-from foreword.core.event import Answered, Body, Noticed, Pinned, Repaired, Said, ToolReturned, encode_body
+from foreword.core.event import Answered, Body, Noticed, Pinned, Repaired, Said, ToolPrinted, ToolReturned
+from foreword.core.sealing import encode_body
 from foreword.errors import UnknownReference
 
 Reader = Literal["tool", "shell", "none"]
@@ -86,7 +87,7 @@ def blocks_of(body: Body) -> tuple[Block, ...]:
             return body.result.content
         case Said() | Answered():
             return body.message.blocks
-        case Repaired() | Noticed() | Pinned():
+        case Repaired() | Noticed() | Pinned() | ToolPrinted():
             return (Text(text=body.text),)
         case _:
             return ()

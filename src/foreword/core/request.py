@@ -41,6 +41,18 @@ class Compaction(Struct, frozen=True, kw_only=True):
     whole: bool = False
 
 
+class Link(Struct, frozen=True, kw_only=True):
+    """A block that asks for another one, or answers one that asked, by an id.
+
+    ``answers``: it is the answer. ``by``: who gives it, whichever of the two this is. The provider goes on by itself
+    with what it has under way; a client's answer is missed at once; a person's may take its time.
+    """
+
+    id: str
+    answers: bool
+    by: Literal["provider", "client", "person"]
+
+
 class Piece(Struct, frozen=True, kw_only=True, gc=False):
     """What a codec makes of a value: bytes of one unit, and what is countable in it.
 
@@ -126,12 +138,34 @@ class Codec(Protocol):
     """Tokens a message costs beyond its text, by the provider's public rule."""
     tools_tokens: int
     """Tokens that a request with tools costs beyond their definitions."""
+    known: frozenset[str]
+    """The types of blocks that the wire's API takes in a history; see ``Opaque.form``."""
+    reasoning_blocks: bool
+    """Whether reasoning stands in a history as blocks of its own."""
+    refuses_moved: bool
+    """Whether reasoning that a model binds to its prefix is refused under another one. Elsewhere it is only not read,
+
+    while what it led to is refused without it."""
+    call_path: tuple[str, ...]
+    """Path of the id in a unit that makes a call; see ``Piece.kind``. A list on the way stands for all its items."""
+    result_path: tuple[str, ...]
+    """The same in a unit that answers one."""
+    id_limit: int
+    """The longest id of a call, in characters."""
     late: frozenset[str]
     """The forms, by the names that the catalog uses, in which a history can say that what is asked for changed."""
     effort: tuple[str, ...]
     """Path in ``Params.keys`` of the effort; (): the wire has none."""
     task_budget: tuple[str, ...]
     """Path in ``Params.keys`` of the task budget; (): the wire has none."""
+
+    def name(self, tool: str) -> str:
+        """Return a tool's name as the wire takes it."""
+        ...
+
+    def searches(self, tool: ToolSpec) -> bool:
+        """Whether this is the provider's own tool that finds deferred ones."""
+        ...
 
     def keys(self, params: Params) -> list[Piece]: ...
     def tool(self, tool: ToolSpec) -> Piece: ...
@@ -148,6 +182,17 @@ class Codec(Protocol):
 
     def compaction(self, block: Opaque) -> Compaction | None:
         """Say where a compaction block may stand; None: it is none."""
+        ...
+
+    def link(self, block: Opaque) -> Link | None:
+        """Say what a block of this wire asks for or answers; None: neither, or it isn't of this wire."""
+        ...
+
+    def reasoning_member(self, params: Params) -> str:
+        """Return the member that the first call of a message can't stand without, and that gives the reasoning
+
+        which led to it; "": none. Where calls share a unit it is the unit's member.
+        """
         ...
 
     def betas(self, params: Params) -> tuple[str, ...]:

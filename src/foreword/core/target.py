@@ -58,19 +58,26 @@ class Target(Struct, frozen=True, kw_only=True):
 
     @property
     def head_digest(self) -> str:
-        """Digest of what stands before tools and messages beside the record: keys, wire, reader.
+        """Digest of what else than the record decides the bytes: keys, wire, reader, and what the model can't take.
 
         Members that no cache looks at don't count.
         """
         layered = {piece.kind for piece in self.codec.keys(self.params)}
         keys = {name: value for name, value in self.params.keys.items() if name in layered}
-        turns = [self.codec.turns] if self.codec.turns else []
-        return digest(compact([self.codec.wire, keys, self.reader, *turns])).hex()
+        limits = [self.codec.turns] if self.codec.turns else []
+        if self.spec.vision is False:
+            limits.append("no pictures")
+        return digest(compact([self.codec.wire, keys, self.reader, *limits])).hex()
 
     @property
     def notice_channel(self) -> Role:
         """Whose words a notice of the engine is sent as, where the operator may say it."""
         return "user" if self.codec.turns else self.spec.notice_channel
+
+    @property
+    def binds_thinking(self) -> bool:
+        """Whether reasoning has to go once anything before it changed."""
+        return self.spec.binds_thinking and self.codec.refuses_moved
 
     @property
     def effort(self) -> str | None:

@@ -2,7 +2,8 @@
 
 Counts are in o200k tokens, the vocabulary of OpenAI's models since GPT-4o. For other models they are a base
 that a factor per model corrects (`ModelSpec.token_factor_start`, then what was learned from usage).
-A special-token string such as `<|endoftext|>` counts as the plain text it is, and nothing is normalised.
+A special-token string such as `<|endoftext|>` counts as the plain text it is, and nothing is normalised. Half a
+character (a lone surrogate) counts as the U+FFFD that is sent in its place: counting a text never fails.
 """
 
 from collections.abc import Sequence
@@ -13,6 +14,7 @@ import msgspec
 
 from foreword.core.estimate import estimate
 from foreword.core.image import image_size, image_tokens
+from foreword.core.surrogates import mended_text
 from foreword.errors import InvalidText, MissingExtra
 
 __all__ = [
@@ -24,6 +26,7 @@ __all__ = [
     "image_size",
     "image_tokens",
     "pieces",
+    "utf8",
 ]
 
 
@@ -35,7 +38,7 @@ class Count(msgspec.Struct, frozen=True):
 
 
 class Counter(Protocol):
-    """Count the tokens of texts. Linear in the text; raises InvalidText for a lone surrogate."""
+    """Count the tokens of texts. Linear in the text; never raises for one."""
 
     @property
     def name(self) -> str:
@@ -64,39 +67,55 @@ class EstimateCounter:
 
     def count(self, text: str) -> int:
         """Estimate one text; at least 1 unless it is empty."""
-        return estimate(_utf8(text))
+        return estimate(_sent(text))
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Estimate each text, in order."""
-        return [estimate(_utf8(text)) for text in texts]
+        return [estimate(_sent(text)) for text in texts]
 
 
 class O200kCounter:
-    """Count with the o200k vocabulary, exactly. Needs the extra `tokens`; raises MissingExtra without it."""
+    """Count with the o200k vocabulary, exactly. Needs the extra `tokens`; raises MissingExtra without it.
+
+    Where the library under it breaks (a panic of compiled code), texts are estimated, and `exact` is False from then
+    on. `encoding`: that library's object, the bundled one by default.
+    """
 
     name = "o200k"
-    exact = True
 
-    def __init__(self) -> None:
-        self._encoding = _o200k()
+    def __init__(self, encoding: Any = None) -> None:
+        self._encoding: Any = _o200k() if encoding is None else encoding
+        self.exact = True
 
     def count(self, text: str) -> int:
         """Count one text."""
         try:
             return int(self._encoding.count(text))
-        except UnicodeEncodeError as error:
-            raise InvalidText(error.object, error.start) from error
+        except UnicodeEncodeError:
+            return self.count(mended_text(text))
+        except BaseException as error:
+            if not _is_panic(error):
+                raise
+            return self._estimated([text])[0]
 
     def count_many(self, texts: Sequence[str]) -> list[int]:
         """Count each text, in order; several at once are counted on all cores."""
         try:
             return list(self._encoding.count_batch(texts))
-        except UnicodeEncodeError as error:
-            raise InvalidText(error.object, error.start) from error
+        except UnicodeEncodeError:
+            return self.count_many([mended_text(text) for text in texts])
+        except BaseException as error:
+            if not _is_panic(error):
+                raise
+            return self._estimated(texts)
+
+    def _estimated(self, texts: Sequence[str]) -> list[int]:
+        self.exact = False
+        return EstimateCounter().count_many(texts)
 
     def pieces(self, text: str) -> list[str]:
         """Split a text into its tokens, for people to look at; bytes of a cut character show as `\\xNN`."""
-        data = _utf8(text)
+        data = utf8(text)
         spans: list[tuple[int, int]] = self._encoding.encode_with_offsets(text)[1]
         return [data[start:end].decode("utf-8", "backslashreplace") for start, end in spans]
 
@@ -119,7 +138,7 @@ def counter(name: Literal["auto", "estimate", "o200k"] = "auto") -> Counter:
 
 
 def pieces(text: str) -> list[str]:
-    """Split a text into its o200k tokens; raise MissingExtra without the extra `tokens`."""
+    """Split a text into its o200k tokens. Raises: MissingExtra without the extra `tokens`, InvalidText."""
     return O200kCounter().pieces(text)
 
 
@@ -132,7 +151,20 @@ def _o200k() -> Any:
         raise MissingExtra("exact token counting", "tokens") from error
 
 
-def _utf8(text: str) -> bytes:
+def _is_panic(error: BaseException) -> bool:
+    """Whether compiled code broke: that is no Exception, but neither are the signals to stop."""
+    return not isinstance(error, Exception | KeyboardInterrupt | SystemExit | GeneratorExit)
+
+
+def _sent(text: str) -> bytes:
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return mended_text(text).encode()
+
+
+def utf8(text: str) -> bytes:
+    """Return a text's bytes. Raises: InvalidText for a lone surrogate."""
     try:
         return text.encode()
     except UnicodeEncodeError as error:

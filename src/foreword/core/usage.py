@@ -1,5 +1,9 @@
 """Usage: the tokens of model calls by the six buckets that every provider's figures are mapped to."""
 
+from __future__ import annotations
+
+from collections.abc import Sequence
+
 import msgspec
 
 
@@ -24,11 +28,11 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         """Return the size of the whole prompt in tokens, None when any part of it is unknown."""
         return _sum(_sum(self.uncached, self.cache_read), _sum(self.cache_write_short, self.cache_write_long))
 
-    def __add__(self, other: "Usage") -> "Usage":
+    def __add__(self, other: Usage) -> Usage:
         """Add bucket by bucket; an unknown count makes its bucket of the sum unknown, the others stay known.
 
-        A sum that left unknown counts out would read as complete. To total only what is known, add the calls
-        that are known and say how many were not. Start `sum` with `NOTHING`.
+        A sum that left unknown counts out would read as complete; `known_sum` leaves them out and says how many
+        they are. Start `sum` with `NOTHING`.
         """
         return Usage(
             uncached=_sum(self.uncached, other.uncached),
@@ -40,8 +44,27 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+INPUT = frozenset({"uncached", "cache_read", "cache_write_short", "cache_write_long"})
+"""The buckets of the prompt."""
+
 NOTHING = Usage(uncached=0, cache_read=0, cache_write_short=0, cache_write_long=0, output=0, reasoning=0)
 """The usage of no call at all: the neutral element of `+`."""
+
+
+def known_sum(usages: Sequence[Usage]) -> tuple[Usage, dict[str, int]]:
+    """Add up the counts that are known, and count the calls that lack one, by the name of its bucket.
+
+    A bucket that no call tells is None; those that used nothing don't count as telling. Without others all are 0.
+    """
+    used = [usage for usage in usages if usage != NOTHING]
+    sums: dict[str, int | None] = {}
+    lacking: dict[str, int] = {}
+    for name in Usage.__struct_fields__:
+        counts: list[int] = [count for usage in used if (count := getattr(usage, name)) is not None]
+        sums[name] = sum(counts) if counts or not used else None
+        if len(counts) < len(used):
+            lacking[name] = len(used) - len(counts)
+    return Usage(**sums), lacking
 
 
 def _sum(left: int | None, right: int | None) -> int | None:

@@ -12,14 +12,17 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from foreword.core.block import Message, Opaque, Text, ToolCall, ToolResult, ToolSpec
+from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import (
     Answered,
     Changed,
+    Described,
     EpochStarted,
     Erased,
     Event,
+    InputCounted,
     InstructionsSet,
+    LanguageDetected,
     Marking,
     MarksSet,
     Noticed,
@@ -32,94 +35,14 @@ from foreword.core.event import (
     Said,
     SessionOpened,
     TaskBudgetSet,
+    ToolPrinted,
     ToolReturned,
     ToolsSet,
+    ToolStarted,
     UnseenPrefix,
 )
-
-
-class Turn:
-    """A message that the model did not write, at event ``seq``. ``kept``: it is never rewritten."""
-
-    __slots__ = ("kept", "message", "person", "seq")
-
-    def __init__(self, seq: int, message: Message, person: bool) -> None:
-        self.seq = seq
-        self.message = message
-        self.person = person
-        self.kept = person
-
-    @property
-    def events(self) -> tuple[int, ...]:
-        return (self.seq,)
-
-
-class Interaction:
-    """An assistant message with its calls and their results, in call order: the atomic piece of history.
-
-    ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open. ``unknown``: positions
-    whose outcome nothing tells: a repair closed them, or their result was erased. ``message`` and ``calls`` have
-    unique call ids; ``recorded`` is the message as it came. ``covers``: how many items a compaction block in it
-    stands for; -1: it has none.
-    """
-
-    __slots__ = ("calls", "covers", "message", "recorded", "result_seqs", "results", "seq", "unknown")
-    person = False
-    kept = False
-
-    def __init__(self, seq: int, recorded: Message, message: Message) -> None:
-        self.seq = seq
-        self.recorded = recorded
-        self.message = message
-        self.calls = calls = tuple(block for block in message.blocks if isinstance(block, ToolCall))
-        self.results: list[ToolResult | None] = [None] * len(calls)
-        self.result_seqs: list[int | None] = [None] * len(calls)
-        self.unknown: set[int] = set()
-        self.covers = -1
-
-    @property
-    def closed(self) -> bool:
-        return None not in self.results
-
-    @property
-    def events(self) -> tuple[int, ...]:
-        return (self.seq, *(seq for seq in self.result_seqs if seq is not None))
-
-
-class Notice:
-    """Engine text at event ``seq``, kept where it happened. ``kept``: a pin, which every base repeats."""
-
-    __slots__ = ("kept", "seq", "text", "topic")
-    person = False
-
-    def __init__(self, seq: int, topic: str, text: str, kept: bool) -> None:
-        self.seq = seq
-        self.topic = topic
-        self.text = text
-        self.kept = kept
-
-    @property
-    def events(self) -> tuple[int, ...]:
-        return (self.seq,)
-
-
-class Change:
-    """A change of what is asked for, at event ``seq``: said in the journal, a part of the next base."""
-
-    __slots__ = ("body", "seq")
-    person = False
-    kept = False
-
-    def __init__(self, seq: int, body: Changed) -> None:
-        self.seq = seq
-        self.body = body
-
-    @property
-    def events(self) -> tuple[int, ...]:
-        return (self.seq,)
-
-
-Item = Turn | Interaction | Notice | Change
+from foreword.core.item import Change, Interaction, Item, Notice, Turn
+from foreword.core.tool_reference import referenced
 
 COMPACTION = "compaction"
 """What every wire that has such a block calls it."""
@@ -154,7 +77,7 @@ class Epoch(Mark, frozen=True, kw_only=True):
 
 
 class Reported(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """What a provider billed for a request of ours: ``estimated`` by the counter, ``actual`` by its usage."""
+    """What a request of ours holds: ``estimated`` by the counter, ``actual`` by the provider's usage or count."""
 
     sent: int
     estimated: int
@@ -170,6 +93,12 @@ class Fold:
         self.instructions: tuple[int, tuple[Text, ...]] = (-1, ())
         self.tools: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
         self.offered: tuple[ToolSpec, ...] = ()
+        self.deferred: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
+        self.findable: tuple[str, ...] = ()
+        self.defined: dict[str, ToolSpec] = {}
+        self.loaded: dict[str, None] = {}
+        self.detected: tuple[int, LanguageDetected] | None = None
+        self.language = ""
         self.marks: tuple[Marking, ...] = ()
         self.effort: str | None = None
         self.budget: tuple[int, int] = (-1, 0)
@@ -183,16 +112,22 @@ class Fold:
         self.rewrites: list[tuple[int, Rewritten]] = []
         self.sent: list[Sent] = []
         self.epochs: list[Epoch] = []
-        self.reports: list[Reported] = []
+        self.reports: dict[tuple[str, str], list[Reported]] = {}
         self.revoked: dict[int, int] = {}
+        self.described: dict[str, tuple[int, str]] = {}
         self.erased: dict[int, str] = {}
         self.orphans: list[int] = []
+        self.late: set[int] = set()
         self.mended: set[int] = set()
+        self.mangled: list[int] = []
+        self.opaque: set[int] = set()
+        self.parted: set[tuple[int, int]] = set()
         self.rebuild = -1
         self._answers: dict[int, tuple[int, int]] = {}
         self._sent_by_seq: dict[int, RequestSent] = {}
         self._by_seq: dict[int, Item] = {}
         self._open: dict[str, list[tuple[Interaction, int]]] = {}
+        self._awaited: dict[str, list[tuple[Interaction, int]]] = {}
         self._open_by_event: dict[int, Interaction] = {}
         self._ids: set[str] = set()
         self._reserve_erased(events)
@@ -221,6 +156,8 @@ class Fold:
 
     def apply(self, event: Event) -> None:
         self.events.append(event)
+        if event.original is not None:
+            self.mangled.append(event.seq)
         body = event.body
         if body is None:
             self._apply_gone(event)
@@ -228,13 +165,20 @@ class Fold:
         match body:
             case Said():
                 self._add(Turn(event.seq, body.message, body.person))
+                self._note_opaque(event.seq, body.message)
             case Answered():
                 self._answer(event.seq, body)
             case ToolReturned():
-                self._return(event.seq, body.result)
+                self._return(event.seq, body)
+            case ToolStarted():
+                self._start(body.call_id)
+            case ToolPrinted():
+                self._print(event.seq, body.call_id)
             case RequestSent():
                 self.sent.append(Sent(seq=event.seq, items=min(body.items, len(self.items)), body=body))
                 self._sent_by_seq[event.seq] = body
+            case InputCounted():
+                self._report(body.request, body.tokens)
             case Rewritten():
                 self.rewrites.append((event.seq, body))
                 for replacement in body.replacements:
@@ -255,7 +199,16 @@ class Fold:
                     *body.added,
                 )
                 self.effort = body.effort or self.effort
+                self.findable = (
+                    *(name for name in self.findable if name not in body.unfindable),
+                    *body.findable,
+                )
+                self.language = self.language if body.language is None else body.language
                 self._add(Change(event.seq, body))
+            case LanguageDetected():
+                self.detected = (event.seq, body)
+            case Described():
+                self.described.setdefault(body.picture, (event.seq, body.text))
             case TaskBudgetSet():
                 self.budget = (event.seq, body.total)
                 self.spent, self.told = 0, -1
@@ -268,7 +221,7 @@ class Fold:
             case InstructionsSet():
                 self.instructions = (event.seq, body.blocks)
             case ToolsSet():
-                self.tools = (event.seq, body.tools)
+                self._offer(event.seq, body.tools)
             case MarksSet():
                 self.marks = body.marks
             case UnseenPrefix():
@@ -285,7 +238,7 @@ class Fold:
         tools = self.epochs[-1].tools if kept else self.tools
         if not kept:
             self.offered = self.tools[1]
-        self.effort = body.effort
+        self.effort, self.findable, self.language = body.effort, body.findable, body.language
         epoch = Epoch(
             seq=seq,
             items=len(self.items),
@@ -296,6 +249,20 @@ class Fold:
             budget=self.budget[1],
         )
         self.epochs.append(epoch)
+
+    def _offer(self, seq: int, tools: tuple[ToolSpec, ...]) -> None:
+        offered = tuple(tool for tool in tools if not tool.deferred)
+        if offered != self.tools[1]:
+            self.tools = (seq, offered)
+        deferred = tuple(tool for tool in tools if tool.deferred)
+        if deferred != self.deferred[1]:
+            self.deferred = (seq, deferred)
+        for tool in tools:
+            self.defined.setdefault(tool.name, tool)
+
+    def _note_opaque(self, seq: int, message: Message) -> None:
+        if any(isinstance(block, Opaque) for block in message.blocks):
+            self.opaque.add(seq)
 
     def _add(self, item: Item) -> None:
         self._by_seq[item.seq] = item
@@ -312,9 +279,11 @@ class Fold:
                 calls.append(block)
         message = msgspec.structs.replace(body.message, blocks=tuple(blocks))
         interaction = Interaction(seq, body.message, message)
+        self.loaded.update(dict.fromkeys(referenced(blocks)))
         self._by_seq[seq] = interaction
         place = self._place_of(body)
         self.items.insert(place, interaction)
+        self._note_opaque(seq, body.message)
         if any(isinstance(block, Opaque) and block.form == COMPACTION for block in blocks):
             self._compacted(interaction, body, place)
         if body.usage is not None:
@@ -323,12 +292,15 @@ class Fold:
             self._open_by_event[seq] = interaction
             for position, call in enumerate(calls):
                 self._open.setdefault(call.id, []).append((interaction, position))
-        sent = self._sent_by_seq.get(body.request) if body.request is not None else None
         as_sent = interaction.covers < 0 and not body.edits
-        if body.request is not None and sent is not None and body.usage is not None and as_sent:
-            actual = body.usage.total_input
-            if actual:
-                self.reports.append(Reported(sent=body.request, estimated=sent.tokens, actual=actual))
+        if body.usage is not None and as_sent:
+            self._report(body.request, body.usage.total_input)
+
+    def _report(self, request: int | None, actual: int | None) -> None:
+        sent = self._sent_by_seq.get(request) if request is not None else None
+        if request is not None and sent is not None and actual:
+            report = Reported(sent=request, estimated=sent.tokens, actual=actual)
+            self.reports.setdefault((sent.wire, sent.model), []).append(report)
 
     def _compacted(self, interaction: Interaction, body: Answered, place: int) -> None:
         """A block stands for what its request showed, however much came before its answer."""
@@ -350,15 +322,41 @@ class Fold:
         self._ids.add(unique)
         return unique
 
-    def _return(self, seq: int, result: ToolResult) -> None:
+    def _unfinished(self, call_id: str) -> list[tuple[Interaction, int]]:
+        """Calls of a recorded id that are open, oldest first, then those answered before their end was known."""
+        return [*self._open.get(call_id, ()), *self._awaited.get(call_id, ())]
+
+    def _start(self, call_id: str) -> None:
+        for interaction, position in self._unfinished(call_id):
+            if position not in interaction.started:
+                interaction.started.add(position)
+                return
+
+    def _print(self, seq: int, call_id: str) -> None:
+        for interaction, position in self._unfinished(call_id)[:1]:
+            interaction.printed.setdefault(position, []).append(seq)
+
+    def _return(self, seq: int, body: ToolReturned) -> None:
+        result = body.result
         waiting = self._open.get(result.call_id)
         if not waiting:
             self.orphans.append(seq)
+            self._end_late(seq, result.call_id)
             return
         interaction, position = waiting.pop(0)
         if not waiting:
             del self._open[result.call_id]
         self._close(seq, interaction, position, result)
+        if body.run == "running" or body.exit_code is None:
+            self._awaited.setdefault(result.call_id, []).append((interaction, position))
+
+    def _end_late(self, seq: int, call_id: str) -> None:
+        awaited = self._awaited.get(call_id)
+        if awaited:
+            self.late.add(seq)
+            new = (entry for entry in awaited if entry[1] not in entry[0].ends)
+            interaction, position = next(new, awaited[-1])
+            interaction.ends[position] = seq
 
     def _close(self, seq: int, interaction: Interaction, position: int, result: ToolResult) -> None:
         wire_id = interaction.calls[position].id
@@ -366,6 +364,7 @@ class Fold:
             result if result.call_id == wire_id else msgspec.structs.replace(result, call_id=wire_id)
         )
         interaction.result_seqs[position] = seq
+        self.loaded.update(dict.fromkeys(referenced(result.content)))
         self._by_seq[seq] = interaction
         if interaction.closed:
             self._open_by_event.pop(interaction.seq, None)
@@ -375,9 +374,10 @@ class Fold:
         interaction = self._by_seq.get(body.event)
         if body.fault == "open_call" and isinstance(interaction, Interaction):
             call = interaction.calls[body.call]
-            for waiting in self._open.values():
+            for call_id, waiting in self._open.items():
                 if (interaction, body.call) in waiting:
                     waiting.remove((interaction, body.call))
+                    self._awaited.setdefault(call_id, []).append((interaction, body.call))
             interaction.unknown.add(body.call)
             text = Text(text=body.text)
             self._close(
@@ -387,6 +387,27 @@ class Fold:
             self.mended.add(body.event)
         elif body.fault == "no_user_turn":
             self._add(Notice(seq, "continue", body.text, kept=False))
+        elif body.fault == "unpaired":
+            self._part(seq, body)
+
+    def _part(self, seq: int, body: Repaired) -> None:
+        """Leave half of a pair out, with the reasoning that led to it; was it sent, the base is to be rebuilt."""
+        item, said = self._by_seq.get(body.event), self.events[body.event].body
+        if isinstance(item, Turn | Interaction) and isinstance(said, Said | Answered):
+            left = [n for n in range(len(said.message.blocks)) if (body.event, n) not in self.parted]
+            blocks = tuple(
+                msgspec.structs.replace(block, signature=None, data=None)
+                if isinstance(block, Thinking)
+                else block
+                for n, block in zip(left, item.message.blocks, strict=True)
+                if n != body.call
+            )
+            self.parted.add((body.event, body.call))
+            item.message = msgspec.structs.replace(item.message, blocks=blocks)
+            if self.sent and item in self.items[: self.sent[-1].items]:
+                self.rebuild = seq
+        if body.text:
+            self._add(Notice(seq, "a call without an output", body.text, kept=False))
 
     def _apply_gone(self, event: Event) -> None:
         """An erased event keeps its place where the wire needs one: a result still answers its call."""
@@ -438,7 +459,9 @@ class View:
                 target for event in known if isinstance(event.body, Erased) for target in event.body.targets
             }
             return View.of(
-                msgspec.structs.replace(event, body=None, nonce=None) if event.seq in gone else event
+                msgspec.structs.replace(event, body=None, original=None, nonce=None)
+                if event.seq in gone
+                else event
                 for event in known
             )
         fold = self.fold

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 
 import msgspec
 from msgspec import Struct
@@ -19,7 +20,7 @@ from foreword.codecs.stream.streamed import Delta
 from foreword.compiler.compile import Compiled
 from foreword.core.block import ToolCall
 from foreword.core.endpoint import Endpoint
-from foreword.core.event import Answered, Draft, ForeignNoted
+from foreword.core.event import Answered, Draft, ForeignNoted, InputCounted
 from foreword.core.target import Target
 from foreword.engine.answering import Sent
 from foreword.engine.calls import billed, counted, note_empty
@@ -52,20 +53,45 @@ async def ask(
     *,
     stream: bool = True,
     on_delta: Callable[[Delta], None] | None = None,
+    model: str | None = None,
+    count: bool = False,
 ) -> Asked:
     """Compile, send, record. Return what came.
 
     The session must not be used elsewhere meanwhile; its store is called in a worker thread. When this is cancelled,
-    the connection is closed and what came by then is recorded.
-    Raises: OverBudget; EmptyRequest; ProviderError when nothing of an answer came.
+    the connection is closed and what came by then is recorded. ``model``: the endpoint's own name of it, where its
+    path names one. ``count``: have the provider count the request first, see `counted_request`.
+    Raises: OverBudget; EmptyRequest; ProviderError when nothing of an answer came; with ``count``, EndpointError
+    where nothing counts.
     """
-    request = await asyncio.to_thread(session.compile)
+    exchange = partial(_exchange, session, endpoint, transport, stream=stream, on_delta=on_delta, model=model)
+    if count:
+        request = await counted_request(session, endpoint, transport, model=model)
+    else:
+        request = await asyncio.to_thread(session.compile)
     try:
-        return await _exchange(session, endpoint, transport, request, stream=stream, on_delta=on_delta)
+        return await exchange(request)
     except ContextOverflow as error:
         smaller = await asyncio.to_thread(_recompiled, session, endpoint, request, error)
-    asked = await _exchange(session, endpoint, transport, smaller, stream=stream, on_delta=on_delta)
-    return replace(asked, recovered=True)
+    return replace(await exchange(smaller), recovered=True)
+
+
+async def counted_request(
+    session: Session, endpoint: Endpoint, transport: Transport, *, model: str | None = None
+) -> Compiled:
+    """Return the next request, after the provider's own count of it was recorded.
+
+    The count calibrates the budget like the usage of an answer, and as it is an event, compiling stays a function of
+    the log. A request that turns out to be over the budget is compiled again, smaller; that one is not counted.
+    Raises: OverBudget; EmptyRequest; EndpointError where nothing counts; ProviderError.
+    """
+    request = await asyncio.to_thread(session.compile)
+    tokens = await transport.count(endpoint, request, model=model)
+    body = InputCounted(tokens=tokens, request=session.unanswered)
+    await asyncio.to_thread(session.append, Draft(body=body, actor="provider", trust="foreign"))
+    if tokens + request.budget.unseen <= request.budget.available:
+        return request
+    return await asyncio.to_thread(session.compile)
 
 
 def ask_now(
@@ -74,13 +100,17 @@ def ask_now(
     *,
     stream: bool = True,
     on_delta: Callable[[Delta], None] | None = None,
+    model: str | None = None,
+    count: bool = False,
     transport: Callable[[], Transport] = Transport,
 ) -> Asked:
     """Ask from code that is not async; ``transport`` makes the connections, which are closed again."""
 
     async def once() -> Asked:
         async with transport() as opened:
-            return await ask(session, endpoint, opened, stream=stream, on_delta=on_delta)
+            return await ask(
+                session, endpoint, opened, stream=stream, on_delta=on_delta, model=model, count=count
+            )
 
     return asyncio.run(once())
 
@@ -93,9 +123,12 @@ async def _exchange(
     *,
     stream: bool,
     on_delta: Callable[[Delta], None] | None,
+    model: str | None,
 ) -> Asked:
     with counted(session):
-        return await _exchange_once(session, endpoint, transport, request, stream=stream, on_delta=on_delta)
+        return await _exchange_once(
+            session, endpoint, transport, request, stream=stream, on_delta=on_delta, model=model
+        )
 
 
 async def _exchange_once(
@@ -106,8 +139,9 @@ async def _exchange_once(
     *,
     stream: bool,
     on_delta: Callable[[Delta], None] | None,
+    model: str | None,
 ) -> Asked:
-    async with transport.stream(endpoint, request, stream=stream) as answering:
+    async with transport.stream(endpoint, request, stream=stream, model=model) as answering:
         try:
             async for delta in answering:
                 if on_delta is not None:
@@ -147,6 +181,7 @@ def record(session: Session, sent: Sent) -> int | None:
         usage=response.usage,
         request=session.unanswered,
         partial=sent.state != "complete",
+        start_marks=session.start_marks,
         edits=context_edits(response.extra),
     )
     body = billed(body, session.codec.wire, response, sent)

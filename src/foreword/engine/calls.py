@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 
 from msgspec.structs import replace
 
-from foreword.codecs.billing import billing_of
+from foreword.codecs.billing import billing_from
 from foreword.codecs.decoded import Response
 from foreword.core.event import Answered, Called, Draft
 from foreword.core.usage import NOTHING, Usage
@@ -24,8 +24,8 @@ _CANCELLED = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
 
 def billed(body: Answered, wire: str, response: Response, sent: Sent | None = None) -> Answered:
     """Return an answer's event with what its response and its exchange say of terms, summaries and times."""
-    bill = billing_of(wire, response.extra or {})
-    body = replace(body, terms=bill.terms, compactions=bill.compactions)
+    bill = billing_from(wire, response)
+    body = replace(body, terms=bill.terms, compactions=bill.compactions, doubts=bill.doubts)
     if sent is None:
         return body
     first = None if sent.first_token_ms is None else round(sent.first_token_ms)
@@ -46,7 +46,7 @@ def counted(session: Session) -> Iterator[None]:
 def note_empty(session: Session, sent: Sent) -> None:
     """Record a call that was answered with nothing that can be said again: its tokens are billed all the same."""
     response = sent.response
-    bill = billing_of(session.codec.wire, (response.extra if response is not None else None) or {})
+    bill = billing_from(session.codec.wire, response)
     body = Called(
         status="ok" if sent.state == "complete" else "failed",
         model=response.model if response is not None else None,
@@ -57,6 +57,7 @@ def note_empty(session: Session, sent: Sent) -> None:
         total_ms=round(sent.total_ms),
         attempts=sent.attempts,
         terms=bill.terms,
+        doubts=bill.doubts,
     )
     session.append(_draft(session, body))
 

@@ -6,7 +6,7 @@ import secrets
 import time
 from collections.abc import Callable
 
-from foreword.core.event import NONCE_BYTES
+from foreword.core.sealing import NONCE_BYTES
 
 Clock = Callable[[], int]
 """Returns microseconds since 1970 UTC."""

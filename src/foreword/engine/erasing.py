@@ -15,9 +15,12 @@ ERASABLE = frozenset(
     (
         "said",
         "answered",
+        "tool_printed",
         "tool_returned",
         "rewritten",
         "noticed",
+        "described",
+        "language_detected",
         "changed",
         "pinned",
         "instructions_set",
@@ -91,7 +94,7 @@ def _derived(view: View, wanted: set[int]) -> set[int]:
         if covered & wanted:
             gone.add(block.seq)
     for event in events:
-        if event.trust == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
+        if event.origin == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
             gone.add(event.seq)
     return {seq for seq in gone - wanted if events[seq].body is not None}
 

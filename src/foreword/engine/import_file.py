@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from msgspec import Struct
+from msgspec.structs import replace
 
 from foreword.core.event import Draft, Event, kind_of
 from foreword.engine.recording import RETRIES
@@ -53,8 +54,12 @@ def import_sessions(store: Store, sessions: Sequence[Imported]) -> list[Recorded
 
 
 def facts_of(events: Sequence[Event]) -> list[Event]:
-    """Return the facts among a session's events: without the engine's own and what opened the session."""
-    return [event for event in events if event.origin != "engine" and event.kind != "session_opened"]
+    """Return the facts among a session's events, as they were appended: without the engine's and what opened it."""
+    return [
+        event if event.original is None else replace(event, body=event.original)
+        for event in events
+        if event.origin != "engine" and event.kind != "session_opened"
+    ]
 
 
 def _import(store: Store, imported: Imported) -> Recorded:
@@ -78,7 +83,9 @@ def _try(store: Store, imported: Imported) -> Recorded:
         )
         flaws = (*flaws, Flaw(code="erased_past", where=imported.source, text=text))
         grown = Growth(shared=len(facts), added=(), forked=False)
-    session = Session.open(store, name, format=imported.format, source=imported.source)
+    session = Session.open(
+        store, name, format=imported.format, source=imported.source, project=imported.project
+    )
     if len(facts_of(session.events)) != len(facts):
         raise AppendConflict(session.id, len(facts), len(session.events))
     if grown.forked and grown.added:

@@ -58,6 +58,7 @@ def check_extras() -> list[Finding]:
     found: list[Finding] = []
     for extra, module, there, without in (
         ("tokens", "toktok", "o200k tokens are counted exactly", "tokens are estimated"),
+        ("language", "py3langid", "the language of messages can be told", "no language can be asked for"),
         ("http", "aiohttp", "requests can be sent", "requests can't be sent from here"),
     ):
         if find_spec(module) is not None:

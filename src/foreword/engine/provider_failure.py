@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from email.utils import formatdate
 from typing import Any
 
 import msgspec
@@ -58,7 +59,9 @@ class Hidden(Struct, frozen=True, kw_only=True):
 
 def refused(endpoint: Endpoint, refusal: Refusal, hidden: Hidden, attempts: int) -> ProviderError:
     """Return the error that an HTTP answer of status 300 or more means."""
-    found = classify(endpoint.wire, refusal.status, refusal.body, refusal.headers)
+    # An answer without a date is dated by its arrival (RFC 9110, 6.6.1).
+    headers = {"date": formatdate(usegmt=True), **refusal.headers}
+    found = classify(endpoint.wire, refusal.status, refusal.body, headers)
     kind: Kind = found.kind if found is not None else "unknown"
     by_status = Overloaded if refusal.status >= 500 else Rejected
     error = ERRORS.get(kind, by_status)

@@ -218,6 +218,8 @@ def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
         )
     except ForewordError as error:
         return f"[{error}]"
+    if page.lines and not page.text:  # an empty result would tell the model nothing, and most ask again
+        return f"[nothing to show there; {page.lines} lines in all]"
     if page.next is None:
         return page.text
     return f"{page.text}\n{frame('more', f'{page.lines} lines in all; next: {page.next}')}"

@@ -11,8 +11,9 @@ from typing import TYPE_CHECKING
 
 import msgspec
 
-from foreword.core.event import GENESIS, Answered, Draft, Event, RequestSent, seal
+from foreword.core.event import Answered, Called, Draft, Event, InputCounted, RequestSent
 from foreword.core.request import Unit
+from foreword.core.sealing import GENESIS, seal
 from foreword.core.view import View
 from foreword.engine.clock import Clock, Nonces
 from foreword.errors import AppendConflict, UnknownEvent
@@ -20,6 +21,7 @@ from foreword.store.store import Store
 
 if TYPE_CHECKING:
     from foreword.compiler.compile import Compiled
+    from foreword.engine.telemetry import Telemetry
 
 RETRIES = 50
 """Times that an append is tried again when other writers are first."""
@@ -45,6 +47,8 @@ class Recording:
         self._pending: list[Event] = []
         self._pending_units: dict[int, Sequence[Unit]] = {}
         self._compiled: Compiled | None = None
+        self.telemetry: Telemetry | None = None
+        """Told of each call as it is recorded; set by ``Telemetry.watch``."""
 
     @property
     def id(self) -> str:
@@ -143,6 +147,8 @@ class Recording:
                     raise
                 continue
             self.view = self.view.extend(events)
+            if self.telemetry is not None and any(isinstance(d.body, Answered | Called) for d in drafts):
+                self.telemetry.follow(self)
             return self.view.position - 1
         raise AppendConflict(self.id, self.view.position, self.view.position)
 
@@ -172,7 +178,7 @@ class Recording:
 
 
 def _linked(draft: Draft, request: int | None) -> Draft:
-    """Say which request a response answers; a response that answered none of ours stays as it is."""
-    if isinstance(draft.body, Answered) and draft.body.request is not None:
+    """Say which request a response or a count is of; one that is of none of ours stays as it is."""
+    if isinstance(draft.body, Answered | InputCounted) and draft.body.request is not None:
         return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
     return draft

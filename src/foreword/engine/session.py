@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from foreword.codecs.billing import NO_MORE, Billing, billing_of
+from foreword.codecs.billing import NO_MORE, Billing, billing_from
 from foreword.codecs.decoded import Response, WireCodec
 from foreword.codecs.late import context_edits
 from foreword.codecs.parts import tool_name
@@ -19,7 +19,8 @@ from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import broken
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
-from foreword.core.block import Image, Message, Opaque, Text, ToolCall, ToolResult, ToolSpec
+from foreword.core.block import Message, Text, ToolCall, ToolSpec
+from foreword.core.canonical import lossless
 from foreword.core.event import (
     Answered,
     Draft,
@@ -34,21 +35,25 @@ from foreword.core.event import (
     Said,
     SessionOpened,
     TaskBudgetSet,
-    ToolReturned,
     ToolsSet,
 )
 from foreword.core.reference import alias_of
 from foreword.core.request import Unit
 from foreword.core.stamp import TIME, instant, stamped
+from foreword.core.surrogates import mended, mended_text
 from foreword.core.target import Target
+from foreword.core.tools_change import tools_change
 from foreword.core.usage import Usage
 from foreword.engine.cache_watch import warn_of_fall
 from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
+from foreword.engine.describing import Describe, describe_pictures
 from foreword.engine.erasing import erase
+from foreword.engine.language import detect_language
 from foreword.engine.reading import Page, read_page, run_read_tool
-from foreword.engine.recording import RETRIES, Recording
+from foreword.engine.recording import RETRIES
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
+from foreword.engine.tool_runs import ToolRuns
 from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownSession
 from foreword.store.store import Store
 
@@ -56,7 +61,7 @@ if TYPE_CHECKING:
     from foreword.engine.spend import Spend
 
 
-class Session(Recording):
+class Session(ToolRuns):
     """One log and the requests compiled from it. Not for use from several threads at once."""
 
     def __init__(
@@ -77,6 +82,10 @@ class Session(Recording):
         """Whom the calls are made for: the subject of their events, by which the ledger adds them up."""
         self.spend: Spend | None = None
         """What may be spent; None: no limit."""
+        self.describe: Describe | None = None
+        """Tells in words what a picture shows, for a model that reads none; None: a note says that one stood there."""
+        self._looked = 0
+        self._read = 0
 
     @classmethod
     def open(
@@ -91,6 +100,7 @@ class Session(Recording):
         format: str = "foreword",
         source: str | None = None,
         parent: tuple[str, int] | None = None,
+        project: str | None = None,
         clock: Clock = system_clock,
         nonces: Nonces = random_nonce,
     ) -> Session:
@@ -98,7 +108,7 @@ class Session(Recording):
 
         ``store`` None: it lives in memory only. ``provider`` and ``model`` (or a ``target``) say whom requests are
         for; without them the session can be written and read, not compiled. ``parent``: (session id, last shared
-        seq) of the session that a new one forks from.
+        seq) of the session that a new one forks from. ``project``: what a new session is billed to.
         Raises: UnknownModel; StoreError.
         """
         if target is None and provider is not None and model is not None:
@@ -123,7 +133,9 @@ class Session(Recording):
         session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
         for _ in range(RETRIES):
             alias = store.alias_for(name) if store is not None else alias_of(name)
-            opened = SessionOpened(session=name, alias=alias, format=format, source=source, parent=parent)
+            opened = SessionOpened(
+                session=name, alias=alias, format=format, source=source, parent=parent, project=project
+            )
             try:
                 session._append(
                     [Draft(body=opened, actor="engine", origin="engine", trust="engine")], name=name
@@ -136,19 +148,27 @@ class Session(Recording):
 
     # -- facts ---------------------------------------------------------------------------------------------
 
-    def instruct(self, *texts: str) -> None:
-        """Set the system text, one block a text; nothing is appended when it is what stands already."""
-        blocks = tuple(Text(text=text) for text in texts)
-        if self.view.fold.instructions[1] != blocks:
-            self.append(Draft(body=InstructionsSet(blocks=blocks)))
+    def instruct(self, *texts: str, origin: str = "library") -> None:
+        """Set the system text, one block a text; nothing is appended when it is what stands already.
 
-    def offer(self, tools: Sequence[ToolSpec]) -> None:
-        """Set the tools. Those that stand keep place and form, new ones come last; the same change nothing."""
-        standing = self.view.fold.tools[1]
+        ``origin``: "sync" for a text that stands in a caller's list, so that taking it out there takes it away.
+        """
+        blocks = tuple(Text(text=text) for text in texts)
+        if self.view.fold.instructions[1] != tuple(Text(text=mended_text(text)) for text in texts):
+            self.append(Draft(body=InstructionsSet(blocks=blocks), origin=origin))
+
+    def offer(self, tools: Sequence[ToolSpec], *, cause: str = "") -> None:
+        """Set the tools. Those that stand keep place and form, new ones come last; the same change nothing.
+
+        One that is ``deferred`` costs no tokens and breaks no prefix until it is loaded: by the provider's search, or
+        by being offered again without. ``cause``: why they changed, for the log; "": it says how.
+        """
+        standing = self._tools
         places = {tool.name: place for place, tool in enumerate(standing)}
-        ordered = tuple(sorted(tools, key=lambda tool: places.get(tool.name, len(places))))
-        if ordered != standing:
-            self.append(Draft(body=ToolsSet(tools=ordered)))
+        ordered = tuple(sorted(tools, key=lambda tool: places.get(mended_text(tool.name), len(places))))
+        offered = tuple(mended(tool, lossless(tool)) for tool in ordered)
+        if offered != standing:
+            self.append(Draft(body=ToolsSet(tools=ordered, cause=cause or tools_change(standing, offered))))
 
     def say(self, text: str, *, person: bool = True, stamp: tzinfo | None = None) -> int:
         """Append a user message. ``person``: a human wrote it, so it stays verbatim. Return its seq.
@@ -169,14 +189,6 @@ class Session(Recording):
         body = Noticed(topic=TIME, text=f"It is {instant(at, zone)}.")
         return self.append(Draft(body=body, at=at, actor="engine", origin="engine", trust="engine"))
 
-    def returned(
-        self, call_id: str, content: str | Iterable[Text | Image | Opaque], *, is_error: bool = False
-    ) -> int:
-        """Append a tool's result. It answers the oldest open call of that id. Return its seq."""
-        blocks = (Text(text=content),) if isinstance(content, str) else tuple(content)
-        result = ToolResult(call_id=call_id, content=blocks, is_error=is_error)
-        return self.append(Draft(body=ToolReturned(result=result), trust="tool", actor="tool"))
-
     def record(self, response: Any, *, cost_usd: str | None = None) -> int:
         """Append the response to the request compiled last. Return its seq.
 
@@ -191,13 +203,13 @@ class Session(Recording):
             response_id=decoded.response_id,
             usage=decoded.usage,
             cost_usd=cost_usd,
-            billing=billing_of(self.codec.wire, decoded.extra or {}),
+            billing=billing_from(self.codec.wire, decoded),
             edits=context_edits(decoded.extra),
         )
 
     def _named(self, message: Message) -> Message:
         """Give calls the names the tools were offered under, where a wire needed others."""
-        names = {tool_name(tool.name): tool.name for tool in self.view.fold.tools[1]}
+        names = {tool_name(tool.name): tool.name for tool in self._tools}
         blocks = tuple(
             msgspec.structs.replace(block, name=names.get(block.name, block.name))
             if isinstance(block, ToolCall)
@@ -235,6 +247,8 @@ class Session(Recording):
             first_token_ms=first_token_ms,
             terms=billing.terms,
             compactions=billing.compactions,
+            doubts=billing.doubts,
+            start_marks=self.start_marks,
         )
         seq = self.append(Draft(body=body, trust="model", actor="model", subject=self.user))
         warn_of_fall(self.id, self.events, self.target)
@@ -275,13 +289,20 @@ class Session(Recording):
         """Return the next request, after appending the repairs and rewrites it needs.
 
         Raises: OverBudget (no rewrite is appended then); EmptyRequest; SpendLimitReached; SpendUnknown;
-        InvariantBroken, which is a fault of ours; CompileError without a target.
+        InvariantBroken, which is a fault of ours; CompileError without a target; MissingExtra when the policy asks for
+        the language and its detector is not installed.
         """
         target = self._target()
         self.refresh()
         last = self._compiled
         if last is not None and last.target == target and self._stands(last):
             return last
+        if self.describe is not None and target.spec.vision is False:
+            describe_pictures(self, self.describe, self._looked)
+            self._looked = len(self.events)
+        if self.policy.language_directive:
+            detect_language(self, self._read)
+            self._read = len(self.events)
         for _ in range(MAX_ROUNDS):
             step = propose(self.view, self.policy, target, self._compiled, self._sent_units)
             if step.compiled is not None:
@@ -327,7 +348,10 @@ class Session(Recording):
         self.event(at)
         self.flush()
         child = self._begin_fork(at, name)
-        child.user, child.spend = self.user, self.spend
+        child.user, child.spend, child.describe = self.user, self.spend, self.describe
+        child.start_marks = self.start_marks
+        if self.telemetry is not None:
+            self.telemetry.watch(child)
         for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
             if isinstance(event.body, Erased) and min(event.body.targets) <= at:
                 shared = tuple(seq for seq in event.body.targets if seq <= at)
@@ -389,10 +413,18 @@ class Session(Recording):
         other = Session.open(
             self.store, name, target=self.target, policy=self.policy, clock=self._clock, nonces=self._nonces
         )
-        other.user, other.spend = self.user, self.spend
+        other.user, other.spend, other.describe = self.user, self.spend, self.describe
+        other.start_marks = self.start_marks
+        if self.telemetry is not None:
+            self.telemetry.watch(other)
         return other
 
     # -- inside --------------------------------------------------------------------------------------------
+
+    @property
+    def _tools(self) -> tuple[ToolSpec, ...]:
+        """All that is offered, deferred tools last."""
+        return (*self.view.fold.tools[1], *self.view.fold.deferred[1])
 
     @property
     def codec(self) -> WireCodec:

@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any, Literal
 
 from foreword.codecs import codec
-from foreword.core.catalog import Catalog
+from foreword.core.catalog import Catalog, ModelSpec
+from foreword.core.endpoint import profile, profiles
 from foreword.core.request import Params
 from foreword.core.target import Target
 from foreword.core.tokens import counter
+from foreword.errors import WireMismatch
 
 _DEFAULT_MAX_OUTPUT = 8_192
 
@@ -28,6 +30,7 @@ def target_for(
     count: Literal["auto", "estimate", "o200k"] = "auto",
     keys: dict[str, Any] | None = None,
     catalog: Catalog | None = None,
+    endpoint: str | None = None,
 ) -> Target:
     """Return whom to compile for.
 
@@ -36,19 +39,37 @@ def target_for(
     window / 8). ``max_output``: tokens asked for in the request, None: the reserve, at most 20,000.
     ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form.
     ``catalog``: None: the one that comes with the package; ``Catalog.load().override(text)`` makes another.
-    Raises: UnknownModel; CodecError for an unknown wire; MissingExtra when ``count`` asks for one.
+    ``endpoint``: profile of the server that is asked, None: the vendor's; a gateway serves models on wires that are not
+    their own.
+    Raises: UnknownModel; WireMismatch; CodecError for an unknown wire; EndpointError for an unknown profile;
+    MissingExtra when ``count`` asks for one.
     """
     spec = (catalog or Catalog.load()).model(model)
+    spoken = codec(provider, alternating=spec.strict_alternation)
+    served = spec.wires if endpoint is None and provider in spec.wires else wires_of(spec, endpoint)
+    if provider not in served:
+        raise WireMismatch(model, provider, served, endpoint)
     size = spec.window if window is None else window
     largest = spec.max_output or _DEFAULT_MAX_OUTPUT
     reserve = max(1, min(largest, size // 8)) if reserve_output is None else reserve_output
     asked = max(1, min(reserve, largest, max_output if max_output is not None else _UNSTREAMED_OUTPUT))
     return Target(
         spec=spec,
-        codec=codec(provider, alternating=spec.strict_alternation),
+        codec=spoken,
         counter=counter(count),
         params=Params(model=model, max_output=asked, keys=keys or {}),
         window=size,
         reserve_output=reserve,
         reader=reader,
     )
+
+
+def wires_of(spec: ModelSpec, endpoint: str | None) -> tuple[str, ...]:
+    """Return the wires on which a model is served: its own, and those of the endpoint.
+
+    ``endpoint`` None: the vendor's, where it has a profile. Raises: EndpointError for an unknown profile.
+    """
+    row = profile(endpoint) if endpoint is not None else profiles().get(spec.provider)
+    if row is None or (row.vendor and row.name != spec.provider):
+        return spec.wires
+    return tuple(dict.fromkeys((*spec.wires, *row.paths)))

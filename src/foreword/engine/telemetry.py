@@ -16,7 +16,7 @@ from foreword.core.prices import Prices
 from foreword.errors import MissingExtra
 
 if TYPE_CHECKING:
-    from foreword.engine.session import Session
+    from foreword.engine.recording import Recording
 
 Value = str | int | float | bool | tuple[str, ...]
 
@@ -93,7 +93,17 @@ class Telemetry:
         self._prices = prices or Prices()
         self._ledgers: dict[str, tuple[Ledger, int]] = {}
 
-    def follow(self, session: Session) -> int:
+    def watch(self, session: Recording) -> None:
+        """Emit each call of a session from now on, as it is recorded; those that it holds already are not emitted.
+
+        Forks of it are watched too.
+        """
+        ledger = Ledger(session.id, prices=self._prices)
+        ledger.add(session.events)
+        self._ledgers[session.id] = ledger, len(ledger.rows)
+        session.telemetry = self
+
+    def follow(self, session: Recording) -> int:
         """Emit the calls of a session that this object has not emitted yet; return how many."""
         ledger, emitted = self._ledgers.get(session.id) or (Ledger(session.id, prices=self._prices), 0)
         ledger.add(session.events[ledger.position :])

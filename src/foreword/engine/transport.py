@@ -13,14 +13,16 @@ import time
 from collections.abc import AsyncIterator, Callable, Mapping
 from contextlib import asynccontextmanager
 from types import TracebackType
+from typing import NamedTuple
 
 from msgspec import Struct
 
+from foreword.codecs.counting import counted_tokens
 from foreword.codecs.stream.streamed import Delta
 from foreword.compiler.compile import Compiled
 from foreword.core.endpoint import Endpoint
 from foreword.engine.answering import Answering, Sent
-from foreword.engine.outgoing import Outgoing, outgoing
+from foreword.engine.outgoing import Outgoing, counting, outgoing
 from foreword.engine.provider_failure import Hidden, may_retry, refused
 from foreword.engine.upstream import Connections, Silent, Upstream
 from foreword.errors import ConnectionFailed
@@ -43,7 +45,9 @@ class Retries(Struct, frozen=True, kw_only=True):
     """How often to send again, and how long to wait between, in seconds.
 
     ``attempts``: in all, 1 for none again. The wait doubles from ``first`` to ``longest``, less up to a half at
-    random; the provider's `retry-after` counts instead, and when it is over ``patience`` the error is raised.
+    random. What the provider asks for (`retry-after`, in seconds or as a date, or `retry-after-ms`) is waited for
+    instead, never less than that and up to a tenth more at random, so that not all come back at once; when it is
+    over ``patience`` the error is raised.
     """
 
     attempts: int = 4
@@ -55,13 +59,24 @@ class Retries(Struct, frozen=True, kw_only=True):
         """Return seconds to wait after attempt 1, 2…; None: don't try again. ``chance``: from 0 to 1."""
         if attempt >= self.attempts:
             return None
-        if asked is not None:
-            return asked if asked <= self.patience else None
-        return min(self.longest, self.first * 2.0 ** (attempt - 1)) * (1 - chance / 2)
+        own = min(self.longest, self.first * 2.0 ** min(attempt - 1, 64)) * (1 - chance / 2)
+        if asked is None:
+            return own
+        return max(own, asked * (1 + chance / 10)) if asked <= self.patience else None
 
 
 TIMEOUTS = Timeouts()
 RETRIES = Retries()
+
+
+class _Opened(NamedTuple):
+    """An answer whose first bytes have come, after so many attempts; times are of the monotonic clock."""
+
+    upstream: Upstream
+    hidden: Hidden
+    attempts: int
+    began: float
+    deadline: float | None
 
 
 class Transport:
@@ -105,7 +120,8 @@ class Transport:
     ) -> Sent:
         """Send a request and return what became of it.
 
-        ``model``: needed for bytes of a wire whose body doesn't name it. ``on_delta``: called with each step.
+        ``model``: the endpoint's own name of the model, where its path names one; needed for bytes of a wire whose
+        body doesn't name it. ``on_delta``: called with each step.
         Raises: ProviderError when nothing of an answer came; MalformedRequest; EndpointError.
         """
         async with self.stream(endpoint, request, stream=stream, model=model) as answering:
@@ -117,6 +133,14 @@ class Transport:
             raise sent.failure
         return sent
 
+    async def count(self, endpoint: Endpoint, request: Compiled | bytes, *, model: str | None = None) -> int:
+        """Return the tokens of a request's whole input, as the provider counts them; nothing is sent to a model.
+
+        Raises: EndpointError where nothing counts; ProviderError; MalformedRequest; MalformedResponse.
+        """
+        opened = await self._open(endpoint, counting(endpoint, request, model=model))
+        return counted_tokens(endpoint.wire, await opened.upstream.whole(self.timeouts.idle))
+
     @asynccontextmanager
     async def stream(
         self, endpoint: Endpoint, request: Compiled | bytes, *, stream: bool = True, model: str | None = None
@@ -125,14 +149,22 @@ class Transport:
 
         Raises: ProviderError when no answer begins; MalformedRequest; EndpointError.
         """
-        out = outgoing(endpoint, request, stream=stream, model=model)
-        answering = await self._begin(endpoint, out)
+        opened = await self._open(endpoint, outgoing(endpoint, request, stream=stream, model=model))
+        answering = Answering(
+            endpoint,
+            opened.upstream,
+            opened.hidden,
+            attempts=opened.attempts,
+            began=opened.began,
+            idle=self.timeouts.idle,
+            deadline=opened.deadline,
+        )
         try:
             yield answering
         finally:
             answering.close()
 
-    async def _begin(self, endpoint: Endpoint, out: Outgoing) -> Answering:
+    async def _open(self, endpoint: Endpoint, out: Outgoing) -> _Opened:
         key = endpoint.key_headers(self._environ)
         secrets = [self._environ[endpoint.key_env].strip()] if key and endpoint.key_env else []
         hidden = Hidden(secrets=secrets, request=out.body, model=out.model)
@@ -150,7 +182,7 @@ class Transport:
                 again = not isinstance(error, Silent)
             else:
                 if upstream.status < 300:
-                    return self._answering(endpoint, upstream, hidden, attempt, began, deadline)
+                    return _Opened(upstream, hidden, attempt, began, deadline)
                 refusal = await upstream.refusal()
                 failed = refused(endpoint, refusal, hidden, attempt)
                 again = may_retry(refusal, failed)
@@ -158,20 +190,6 @@ class Transport:
             if wait is None or (deadline is not None and time.monotonic() + wait >= deadline):
                 raise failed
             await asyncio.sleep(wait)
-
-    def _answering(
-        self,
-        endpoint: Endpoint,
-        upstream: Upstream,
-        hidden: Hidden,
-        attempts: int,
-        began: float,
-        deadline: float | None,
-    ) -> Answering:
-        idle = self.timeouts.idle
-        return Answering(
-            endpoint, upstream, hidden, attempts=attempts, began=began, idle=idle, deadline=deadline
-        )
 
     def _first_byte(self, deadline: float | None) -> float | None:
         left = None if deadline is None else max(0.0, deadline - time.monotonic())

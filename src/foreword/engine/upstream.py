@@ -50,6 +50,20 @@ class Upstream:
             said = f"the answer broke off ({type(error).__name__})"
             raise ConnectionFailed(self._endpoint.shown, said=said, status=self.status) from error
 
+    async def whole(self, within: float | None) -> bytes:
+        """Return the whole of a short body, and close. ``within``: seconds. Raises: ConnectionFailed."""
+        body = self.first
+        try:
+            async with asyncio.timeout(within):
+                while len(body) < LARGEST_ERROR and (chunk := await self.read()):
+                    body += chunk
+        except TimeoutError as error:
+            said = f"no end of the answer within {within or 0:g} s"
+            raise ConnectionFailed(self._endpoint.shown, said=said, status=self.status) from error
+        finally:
+            self.close()
+        return body
+
     async def refusal(self) -> Refusal:
         """Read the body of an error as far as it comes, and close."""
         body = self.first
@@ -112,7 +126,7 @@ class Connections:
             raise RuntimeError(
                 "connections are used as a context manager: async with Transport() as transport"
             )
-        url = endpoint.url(out.model, stream=out.stream)
+        url = out.url(endpoint)
         began = time.monotonic()
         response: aiohttp.ClientResponse | None = None
         try:

@@ -14,10 +14,12 @@ import msgspec
 from foreword.core.ledger import Fact, Kind, Phase, Row, Totals, grouped, once, rewrites, rows, total
 from foreword.core.price import day_of, usd
 from foreword.core.prices import Prices
+from foreword.core.unreported import Estimate
 
 KEYS: dict[str, Callable[[Row], str]] = {
     "model": lambda row: row.model or UNKNOWN,
     "session": lambda row: row.session,
+    "step": lambda row: f"{row.session} step {row.step}",
     "turn": lambda row: f"{row.session} turn {row.turn}",
     "day": lambda row: UNKNOWN if row.at is None else day_of(row.at // 1_000_000),
     "user": lambda row: row.user or UNKNOWN,
@@ -31,7 +33,8 @@ PHASES: tuple[Phase, ...] = ("cold", "warm", "epoch")
 BUCKETS = ("uncached", "cache_read", "cache_write_short", "cache_write_long", "output", "reasoning")
 COLUMNS = (
     "session", "step", "turn", "at", "model", "kind", "status", *BUCKETS, "cost_usd", "recorded_cost_usd", "unknown",
-    "phase", "first_token_ms", "total_ms", "tier", "peak", "terms", "project", "user",
+    "phase", "first_token_ms", "total_ms", "tier", "peak", "terms", "project", "user", "estimated_input",
+    "estimated_output", "estimated_cost_usd", "doubts",
 )  # fmt: skip
 """Columns of the CSV file, in order."""
 
@@ -71,16 +74,26 @@ def bill(
 
 
 def figures(sums: Totals) -> dict[str, Any]:
-    """Return totals for a document. ``cost_usd`` None: of no call is the cost known."""
+    """Return totals for a document. ``cost_usd`` None: of no call is the cost known.
+
+    ``lacking``: calls with usage that don't tell a bucket, by its name. ``estimated_cost_usd``: of ``estimated`` calls
+    without a whole usage, beside ``cost_usd`` and never in it; None: of none.
+    """
     known = sums.unknown < sums.calls or not sums.calls
     return {
         "calls": sums.calls,
+        "input": sums.usage.total_input if sums.counted else None,
         "usage": msgspec.to_builtins(sums.usage) if sums.counted else None,
         "cost_usd": usd(sums.cost) if known else None,
         "recorded_cost_usd": usd(sums.recorded) if sums.recorded_calls else None,
         "mismatches": sums.mismatches,
         "unknown": sums.unknown,
         "unknown_names": list(sums.unknown_names),
+        "without_usage": sums.calls - sums.counted,
+        "lacking": sums.lacking,
+        "estimated": sums.estimated,
+        "estimated_cost_usd": usd(sums.estimated_cost) if sums.estimated else None,
+        "doubts": sums.doubts,
         "cache_hit_rate": None if sums.hit_rate is None else round(sums.hit_rate, 6),
         "peak_input": sums.peak_input if sums.counted else None,
         "statuses": sums.statuses,
@@ -104,6 +117,8 @@ def described(row: Row) -> dict[str, Any]:
         "recorded_cost_usd": None if row.recorded is None else usd(row.recorded),
         "mismatch": row.mismatch,
         "unknown": list(row.cost.unknown),
+        "estimate": None if row.estimate is None else estimated(row.estimate),
+        "doubts": list(row.doubts),
         "phase": row.phase,
         "first_token_ms": row.first_token_ms,
         "total_ms": row.total_ms,
@@ -112,6 +127,16 @@ def described(row: Row) -> dict[str, Any]:
         "terms": list(row.terms),
         "project": row.project,
         "user": row.user,
+    }
+
+
+def estimated(estimate: Estimate) -> dict[str, Any]:
+    """Return an estimate for a document. ``cost_usd`` None: the model's price is not known."""
+    known = estimate.cost.picodollars
+    return {
+        "input": estimate.usage.total_input,
+        "output": estimate.usage.output,
+        "cost_usd": None if known is None else usd(known),
     }
 
 
@@ -130,6 +155,8 @@ def as_csv(listed: Iterable[Row]) -> str:
             **(one["usage"] or {}),
             "unknown": " ".join(one["unknown"]),
             "terms": " ".join(one["terms"]),
+            "doubts": " ".join(one["doubts"]),
+            **{f"estimated_{name}": value for name, value in (one["estimate"] or {}).items()},
         }
         writer.writerow([_plain(cells.get(name)) for name in COLUMNS])
     return out.getvalue()

@@ -12,7 +12,7 @@ import msgspec
 from msgspec import Struct
 
 from foreword.core.canonical import canonical, compact
-from foreword.engine.sync import is_shortened
+from foreword.engine.shortened import is_shortened
 from foreword.evals.request_units import RequestUnit
 from foreword.evals.volatile import is_identifier, is_time
 

@@ -20,12 +20,12 @@ from foreword.compiler.manifest import Sketch, manifest
 from foreword.compiler.policy import DEFAULT, Policy
 from foreword.core.block import Text, Thinking, ToolCall
 from foreword.core.event import Answered, Draft, Rewritten, SessionOpened, UnseenPrefix
-from foreword.core.price import cost, usd
 from foreword.core.reference import content_bytes
 from foreword.core.target import Target
 from foreword.core.usage import Usage
 from foreword.engine.session import Session
 from foreword.errors import EmptyRequest, OverBudget
+from foreword.evals.replay_bill import costs, tokens, with_unseen
 from foreword.importers.imported import Imported
 from foreword.store.store import Store
 from foreword.testing.anthropic_referee import AnthropicReferee
@@ -183,6 +183,8 @@ class Replay:
             violations=violations,
             view=self.session.view,
         )
+        usage = self._billed(body, verdict)
+        made |= self._spent(usage)
         self.steps.append(made)
         self._last = Sketch(compiled)
         if self.out is not None:
@@ -193,11 +195,8 @@ class Replay:
                 (folder / f"{step:05}.request.json").write_bytes(data)
         if self.on_step is not None:
             self.on_step(compiled, made, verdict)
-        usage = self._billed(body, verdict)
         answer = msgspec.structs.replace(body, usage=usage, request=self.session.view.fold.sent[-1].seq)
         self.session.append(msgspec.structs.replace(draft, body=answer))
-        if usage is not None:
-            self._usage.append(usage)
 
     def _refused(self, step: int, error: OverBudget | EmptyRequest) -> None:
         refusal: dict[str, Any] = {"step": step, "error": type(error).__name__, "text": str(error)}
@@ -231,6 +230,15 @@ class Replay:
         output = sum(self.target.counter.count_many(said)) if said else 0
         return msgspec.structs.replace(usage, output=output)
 
+    def _spent(self, usage: Usage | None) -> dict[str, Any]:
+        """Note what a step used, the unseen prefix included, and return it for its manifest."""
+        if usage is None:
+            return {"usage": None, "cost_usd": None}
+        spec = self.target.spec
+        whole = with_unseen(usage, self.unseen, spec, first=not self._usage)
+        self._usage.append(whole)
+        return {"usage": msgspec.to_builtins(whole), "cost_usd": costs([whole], spec)}
+
     # -- the report ----------------------------------------------------------------------------------------
 
     def report(self) -> dict[str, Any]:
@@ -240,17 +248,9 @@ class Replay:
         for event in events:
             if isinstance(event.body, Rewritten):
                 counts[event.body.how] += len(event.body.replacements)
-        usage = _total(self._usage)
-        unseen = [self.unseen] * len(self._usage)
-        read = sum(u.cache_read or 0 for u in self._usage) + sum(unseen[1:])
-        written = sum((u.cache_write_short or 0) + (u.cache_write_long or 0) for u in self._usage) + sum(
-            unseen[:1]
-        )
-        uncached = sum(u.uncached or 0 for u in self._usage)
-        sent = read + written + uncached
+        sums = tokens(self._usage)
+        sent, read = sums["sent"], sums["cache_read"]
         broke = [made["prefix"]["broke"] for made in self.steps if made["prefix"]["broke"] is not None]
-        price = [cost(u, self.target.spec) for u in self._usage]
-        total = None if any(c.picodollars is None for c in price) else sum(c.picodollars or 0 for c in price)
         return {
             "session": self.session.id,
             "format": self.imported.format,
@@ -261,24 +261,16 @@ class Replay:
             "steps": len(self.steps) + len(self.refusals),
             "refused_steps": len(self.refusals),
             "over_budget_steps": sum(refusal["error"] == "OverBudget" for refusal in self.refusals),
-            "tokens": {
-                "sent": sent,
-                "cache_read": read,
-                "cache_write": written,
-                "uncached": uncached,
-                "output": usage.output,
-            },
+            "tokens": sums,
             "cost_usd": {
-                "total": None if total is None else usd(total),
-                "input": None,
-                "output": None,
+                **costs(self._usage, self.target.spec),
                 "summaries": "0",
                 "read_backs": None,
             },
             "hidden_then_used": None,
             "recovery": None,
             "full_history": None,
-            "cache_hit_rate": round(read / sent, 4) if sent else None,
+            "cache_hit_rate": round((read or 0) / sent, 4) if sent else None,
             "epochs": len(self.session.view.fold.epochs),
             "prefix_breaks": len(broke),
             "unexplained_prefix_breaks": sum(b["cause"] == "unexplained" for b in broke),
@@ -316,10 +308,6 @@ def _opens(body: Any) -> bool:
 
 def _message_bytes(body: Any) -> bytes:
     return msgspec.json.encode(body.message) if isinstance(body, Answered) else msgspec.json.encode(body)
-
-
-def _total(usages: Sequence[Usage]) -> Usage:
-    return Usage(output=sum(u.output or 0 for u in usages))
 
 
 def _quantile(values: Sequence[float], share: float) -> float | None:

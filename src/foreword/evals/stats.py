@@ -13,7 +13,7 @@ from foreword.core.event import Answered, Draft, Said, ToolReturned
 from foreword.core.price import FREE, Cost, cost_at, recorded, usd
 from foreword.core.prices import Prices
 from foreword.core.tokens import counter
-from foreword.core.usage import NOTHING, Usage
+from foreword.core.usage import INPUT, NOTHING, Usage, known_sum
 from foreword.evals.facts import CATEGORIES, Row, rows_of
 from foreword.evals.reads import reads
 from foreword.importers.imported import Imported
@@ -155,23 +155,28 @@ def _repeated(rows: Sequence[Row]) -> dict[str, Any]:
 
 
 def _spent(drafts: Sequence[Draft]) -> dict[str, Any]:
-    """Return usage and cost. ``calls_without_usage`` are in no sum; unknown stays None."""
+    """Return usage and cost. ``calls_without_usage`` are in no sum; unknown stays None.
+
+    ``lacking``: of the others those that don't tell a bucket, by its name.
+    """
     answers = [(draft.at, draft.body) for draft in drafts if isinstance(draft.body, Answered)]
     known = [(at, answer, answer.usage) for at, answer in answers if answer.usage is not None]
-    usage = sum((usage for _, _, usage in known), NOTHING)
-    whole = usage.total_input
+    usage, lacking = known_sum([usage for _, _, usage in known])
+    whole = None if lacking.keys() & INPUT else usage.total_input
+    output = None if "output" in lacking else usage.output
     costs = [_cost(usage, answer.model, at) for at, answer, usage in known]
     total = sum(costs, FREE)
     said = [answer.recorded_cost_usd for _, answer in answers if answer.recorded_cost_usd is not None]
     return {
         "usage": msgspec.to_builtins(usage) if known else None,
         "calls_without_usage": len(answers) - len(known),
+        "lacking": lacking,
         "models": dict(Counter(answer.model or "(unknown)" for _, answer in answers)),
         "cost_usd": usd(total.picodollars) if known and total.picodollars is not None else None,
         "cost_unknown": list(total.unknown) if known else ["usage"],
         "recorded_cost_usd": _recorded(said),
         "cache_hit_rate": _share(usage.cache_read, whole) if known else None,
-        "input_to_output": _share(whole, usage.output) if known else None,
+        "input_to_output": _share(whole, output) if known else None,
     }
 
 

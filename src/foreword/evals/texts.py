@@ -18,6 +18,7 @@ from foreword.core.event import (
     Revoked,
     Rewritten,
     Said,
+    ToolPrinted,
     ToolReturned,
     ToolsSet,
 )
@@ -41,7 +42,7 @@ def texts_of(body: Body) -> Iterator[str]:
                 yield tool.name
                 yield tool.description
                 yield from strings(tool.schema)
-        case Pinned() | Noticed() | Revoked() | Repaired():
+        case Pinned() | Noticed() | Revoked() | Repaired() | ToolPrinted():
             yield body.text
         case Rewritten():
             for replacement in body.replacements:

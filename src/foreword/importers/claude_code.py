@@ -14,7 +14,7 @@ from foreword.errors import ImportFailed
 from foreword.importers.claude_drafts import Writer
 from foreword.importers.claude_records import Record, record_of
 from foreword.importers.claude_tree import History, history_of
-from foreword.importers.imported import Flaw, Imported, left_out, plain, session_id
+from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
 from foreword.importers.inferred import inferred_lead
 from foreword.importers.source import DETECT, Row, Source
 
@@ -33,6 +33,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
     others: Counter[str] = Counter()
     ids: Counter[str] = Counter()
     titles: dict[str, str] = {}
+    project: str | None = None
     for row in rows:
         if not isinstance(row.value, dict):
             others["unknown"] += 1
@@ -40,6 +41,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         if isinstance(id_ := row.value.get("sessionId"), str):
             ids[id_] += 1
         titles |= {name: row.value[name] for name in TITLES if isinstance(row.value.get(name), str)}
+        project = project or project_of(row.value.get("cwd"))
         record = record_of(row)
         if record is not None:
             records.append(record)
@@ -67,6 +69,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
                 drafts=drafts,
                 flaws=(*(() if made else flaws), *own),
                 title=None if name is not None else next((titles[t] for t in TITLES if t in titles), None),
+                project=project,
             )
         )
     if not made:

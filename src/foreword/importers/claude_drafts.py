@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
-from foreword.codecs.billing import billing_of, doubts
+from foreword.codecs.billing import billing_of
 from foreword.core.block import ToolResult
 from foreword.core.event import Answered, Body, Draft, ForeignNoted, Said, ToolReturned, Trust
 from foreword.core.usage import Usage
@@ -41,11 +41,13 @@ class Writer:
                 calls.setdefault(record.call, []).append(record)
         self._hold_back_unfinished(calls, history.kept)
         placed: list[tuple[int, list[Draft]]] = []
+        line = 0
         for record in history.kept:
+            line = max(line, record.line)  # a record may stand in the file before its parent
             if record.kind != "answer":
-                placed.append((record.line, list(self._drafts_of(record))))
+                placed.append((line, list(self._drafts_of(record))))
             elif record.call in calls and calls[record.call][0] is record:
-                placed.append((record.line, list(self._answer(calls[record.call]))))
+                placed.append((line, list(self._answer(calls[record.call]))))
         said = any(not isinstance(draft.body, ForeignNoted) for _, drafts in placed for draft in drafts)
         for branch in history.branches:
             placed.append((branch[0].line, [self._branch(branch)]))
@@ -97,16 +99,16 @@ class Writer:
             partial=any(record.data.get("isAbortedMidStream") is True for record in records),
             terms=bill.terms,
             compactions=bill.compactions,
+            doubts=bill.doubts,
         )
+        for code in bill.doubts:
+            text = "the counts of its usage do not add up; no token was left out"
+            self.flaws.append(Flaw(code=code, where=last.where, text=text))
         yield self._draft(first, body, "model")
 
     def _usage(self, record: Record) -> Usage | None:
-        usage = record.message.get("usage")
-        for code in doubts(WIRE, usage) if isinstance(usage, dict) else ():
-            text = "the counts of its usage do not add up; no token was left out"
-            self.flaws.append(Flaw(code=code, where=record.where, text=text))
         try:
-            return decode_usage(WIRE, usage)
+            return decode_usage(WIRE, record.message.get("usage"))
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable_usage", where=record.where, text=str(error)))
             return None

@@ -17,9 +17,9 @@ RETRACTIONS = ("supersedesUuids", "retractedMessageUuids")
 class History(Struct, frozen=True, kw_only=True):
     """The records of a conversation, sorted out.
 
-    `kept`: history, in file order. `branches`: what a rewind left behind, one list a branch. `replayed`:
-    copies of earlier records. `retracted`: answers that a later record withdraws. `broken`: records whose
-    parent is not in the file before them; the record before them was taken.
+    `kept`: history, in file order, but for a record that was written before its parent. `branches`: what a
+    rewind left behind, one list a branch. `replayed`: copies of earlier records. `retracted`: answers that a later
+    record withdraws. `broken`: records whose parent is not in the file; the record before them was taken.
     """
 
     kept: list[Record]
@@ -31,7 +31,7 @@ class History(Struct, frozen=True, kw_only=True):
 
 def history_of(records: Sequence[Record]) -> History:
     """Sort out the records of one conversation, given in file order."""
-    firsts, aliases, replayed = _without_replays(records)
+    firsts, aliases, replayed = _without_replays(_parents_first(records))
     parents, broken = _parents(firsts, aliases)
     path = _path(firsts, parents)
     withdrawn = {uuid for record in firsts if record.uuid in path for uuid in _withdrawn_by(record)}
@@ -52,6 +52,27 @@ def history_of(records: Sequence[Record]) -> History:
     return History(
         kept=kept, branches=list(branches.values()), replayed=replayed, retracted=retracted, broken=broken
     )
+
+
+def _parents_first(records: Sequence[Record]) -> list[Record]:
+    """Put a record that was written before its parent behind it: several writers don't wait for each other.
+
+    Records that name each other in a circle come last, as the file has them.
+    """
+    missing = {record.uuid for record in records}
+    waiting: dict[str, list[Record]] = {}
+    ordered: list[Record] = []
+    for record in records:
+        ready = [record]
+        while ready:
+            one = ready.pop(0)
+            if one.parent in missing and one.parent != one.uuid:
+                waiting.setdefault(one.parent, []).append(one)
+                continue
+            ordered.append(one)
+            missing.discard(one.uuid)
+            ready += waiting.pop(one.uuid, ())
+    return ordered + [record for left in waiting.values() for record in left]
 
 
 def _without_replays(records: Sequence[Record]) -> tuple[list[Record], dict[str, str], list[Record]]:
@@ -89,7 +110,7 @@ def _print_of(record: Record) -> bytes:
 def _parents(
     records: Sequence[Record], aliases: dict[str, str]
 ) -> tuple[dict[str, str | None], list[Record]]:
-    """Give each record the uuid of its parent, which always stands before it in the file."""
+    """Give each record the uuid of its parent, which stands before it."""
     parents: dict[str, str | None] = {}
     broken: list[Record] = []
     previous: str | None = None

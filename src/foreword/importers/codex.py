@@ -11,7 +11,7 @@ from typing import Any
 
 from foreword.errors import ImportFailed
 from foreword.importers.codex_thread import FORMAT, Thread
-from foreword.importers.imported import Flaw, Imported, left_out, plain, session_id
+from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
 from foreword.importers.inferred import inferred_lead
 from foreword.importers.source import DETECT, Row, Source
 
@@ -56,6 +56,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         drafts=(*lead, *drafts),
         flaws=(*flaws, *doubts),
         title=title,
+        project=project_of(own.get("cwd")),
     )
     return [one]
 

@@ -14,7 +14,6 @@ from foreword.core.event import (
     ForeignNoted,
     InstructionsSet,
     Said,
-    ToolReturned,
     Trust,
 )
 from foreword.core.usage import Usage
@@ -32,6 +31,7 @@ from foreword.importers.codex_items import (
     result_of,
 )
 from foreword.importers.codex_people import by_author
+from foreword.importers.codex_runs import returned
 from foreword.importers.codex_usage import NOTHING, Meter, Tokens
 from foreword.importers.decode import Unreadable, raw_of
 from foreword.importers.imported import Flaw, plain
@@ -138,7 +138,7 @@ class Thread:
             elif kind in RESULTS:
                 result = result_of(item, f"line-{row.number}")
                 self._close()
-                self._write(row, ToolReturned(result=result), "tool")
+                self._write(row, returned(result), "tool")
             elif kind in COMPACTIONS:
                 self.compacted(row, "an opaque summary of what came before", item)
             elif kind in ("message", "agent_message"):

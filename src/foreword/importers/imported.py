@@ -6,7 +6,8 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from foreword.core.event import Draft, Event, ToolsSet, UnseenPrefix, encode_body
+from foreword.core.event import Draft, Event, ToolsSet, UnseenPrefix
+from foreword.core.sealing import encode_body
 
 
 class Flaw(Struct, frozen=True, kw_only=True):
@@ -25,7 +26,8 @@ class Imported(Struct, frozen=True, kw_only=True):
 
     `session` is the same each time the file is read, also after it grew. `drafts` are in log order, without
     the `SessionOpened` that the engine writes from `session`, `format` and `source` (the file's base name).
-    What was inferred (`UnseenPrefix`, a `ToolsSet` of stubs) comes first.
+    What was inferred (`UnseenPrefix`, a `ToolsSet` of stubs) comes first. `project`: the folder that it was recorded
+    in; None: the file names none.
     """
 
     session: str
@@ -34,6 +36,12 @@ class Imported(Struct, frozen=True, kw_only=True):
     drafts: tuple[Draft, ...]
     flaws: tuple[Flaw, ...] = ()
     title: str | None = None
+    project: str | None = None
+
+
+def project_of(folder: object) -> str | None:
+    """Return the folder that a record names as the project of its session; None: it names none."""
+    return folder if isinstance(folder, str) and folder else None
 
 
 def import_key(fact: Draft | Event) -> bytes | None:

@@ -26,7 +26,6 @@ from foreword.core.event import (
 )
 from foreword.core.usage import Usage
 from foreword.errors import ImportFailed
-from foreword.importers.chat_functions import with_tool_calls
 from foreword.importers.decode import (
     Unreadable,
     bare,
@@ -160,7 +159,7 @@ class Conversation:
         """Return a message with the members that a request may hold; what tools keep beside them goes."""
         kept = {name: value[name] for name in value if name in MEMBERS[self.format]}
         self.left_out.update(value.keys() - kept.keys() - READ)
-        return with_tool_calls(kept) if self.format == "openai-chat" else kept
+        return kept
 
     def _from_user(self, where: str, message: Message) -> Iterator[Draft]:
         for is_result, group in groupby(message.blocks, lambda block: isinstance(block, ToolResult)):

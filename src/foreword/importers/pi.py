@@ -6,7 +6,7 @@ Written against files of versions 1 and 3. Tools that are built on pi write the 
 from collections.abc import Iterable
 
 from foreword.errors import ImportFailed
-from foreword.importers.imported import Flaw, Imported, left_out, session_id
+from foreword.importers.imported import Flaw, Imported, left_out, project_of, session_id
 from foreword.importers.inferred import inferred_lead
 from foreword.importers.pi_drafts import FORMAT, Writer
 from foreword.importers.pi_entries import Entry, History, entry_of, history_of
@@ -34,6 +34,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         drafts=(*lead, *drafts),
         flaws=(*flaws, *writer.flaws, *doubts),
         title=names[-1] if names else None,
+        project=project_of(header.data.get("cwd")) if header else None,
     )
     return [one]
 

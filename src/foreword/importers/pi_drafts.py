@@ -1,10 +1,13 @@
 """The path of a pi conversation to drafts."""
 
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from foreword.core.block import Message, Text, ToolResult
+from msgspec import UNSET
+
+from foreword.core.block import Message, Text, ToolResult, plain_text
 from foreword.core.event import Answered, Body, Draft, ForeignNoted, Said, ToolReturned, Trust
 from foreword.core.usage import Usage
 from foreword.importers.decode import Unreadable, raw_of
@@ -15,6 +18,8 @@ from foreword.importers.pi_entries import Entry, History
 FORMAT = "pi"
 FAILED = {"error": "api_error", "aborted": "aborted"}
 """Why a call came to nothing -> the code of its note."""
+_EXIT = re.compile(r"(?:^|\n)Command exited with code (\d{1,10})\Z")
+"""What pi writes behind the output of a command that failed."""
 INJECTED: dict[str, Trust] = {"custom": "foreign", "hookMessage": "foreign", "branchSummary": "model"}
 """Roles of text that the tool puts into the context, and whose word it is."""
 
@@ -66,7 +71,7 @@ class Writer:
         if role == "user":
             return self._said(entry, words(content), "person")
         if role == "toolResult":
-            return self._draft(entry, ToolReturned(result=self._result(entry, message)), "tool")
+            return self._draft(entry, self._returned(message), "tool")
         if role == "bashExecution":
             return self._bash(entry, message)
         if role == "compactionSummary":
@@ -83,9 +88,15 @@ class Writer:
         stop, model = _string(message.get("stopReason")), _string(message.get("model"))
         usage = self._usage(entry, message.get("usage"))
         if stop in FAILED and usage is None:
-            why = _string(message.get("errorMessage"))
-            raw = raw_of(message) if message.get("content") else None
-            return self._note(entry, FAILED[stop], why or stop, raw)
+            note = ForeignNoted(
+                code=FAILED[stop],
+                where=entry.where,
+                text=_string(message.get("errorMessage")) or stop,
+                raw=raw_of(message) if message.get("content") else None,
+                model=model,
+                recorded_cost_usd=cost_of(message.get("usage")),
+            )
+            return self._draft(entry, note, "foreign")
         wire = wire_of(message.get("api"))
         blocks = answer_blocks(message.get("content"), wire, f"line-{entry.line}")
         body = Answered(
@@ -106,13 +117,15 @@ class Writer:
             self.flaws.append(Flaw(code="unreadable_usage", where=entry.where, text=str(error)))
             return None
 
-    def _result(self, entry: Entry, message: dict[str, Any]) -> ToolResult:
+    def _returned(self, message: dict[str, Any]) -> ToolReturned:
         id_ = message.get("toolCallId")
         if not isinstance(id_, str):
             raise Unreadable("a tool result without the id of its call")
-        return ToolResult(
-            call_id=id_, content=words(message.get("content")), is_error=message.get("isError") is True
-        )
+        failed = message.get("isError") is True
+        result = ToolResult(call_id=id_, content=words(message.get("content")), is_error=failed)
+        command = failed and message.get("toolName") == "bash"
+        told = _EXIT.search(plain_text(result.content)) if command else None
+        return ToolReturned(result=result, exit_code=UNSET if told is None else int(told[1]))
 
     def _bash(self, entry: Entry, message: dict[str, Any]) -> Draft:
         """Write a command that the person ran: in the context, unless it was kept out of it."""

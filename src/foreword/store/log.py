@@ -8,8 +8,9 @@ from itertools import pairwise
 import apsw
 import msgspec
 
-from foreword.core.event import GENESIS, Event, SessionOpened, commit_of, decode_body, header_of, link_of
+from foreword.core.event import Event, SessionOpened
 from foreword.core.request import Unit
+from foreword.core.sealing import GENESIS, commit_of, decode_body, header_of, link_of, with_body
 from foreword.errors import AppendConflict, ArtifactMissing, LogCorrupt, UnknownSession
 from foreword.store import zstd
 from foreword.store.artifacts import Artifacts
@@ -160,7 +161,7 @@ def read_event(row: Row, event: Event, session: str, artifacts: Artifacts) -> Ev
         body = decode_body(event.kind, event.schema, payload)
     except msgspec.DecodeError as error:
         raise LogCorrupt(session, event.seq, f"its payload isn't a {event.kind}: {error}") from error
-    return msgspec.structs.replace(event, body=body)
+    return with_body(event, body, payload)
 
 
 def pack_units(units: Sequence[Unit]) -> bytes:

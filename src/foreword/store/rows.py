@@ -7,7 +7,8 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from foreword.core.event import Event, Trust, commit_of, encode_body
+from foreword.core.event import Event, Trust
+from foreword.core.sealing import commit_of, encode_body
 from foreword.errors import LogCorrupt
 from foreword.store import zstd
 from foreword.store.artifacts import address_of
@@ -71,7 +72,7 @@ def pack(event: Event, session: str, key: bytes) -> Packed:
     """
     if event.body is None or event.nonce is None:
         return Packed(event=event, payload=None, address=None, large=None)
-    payload = encode_body(event.body)
+    payload = encode_body(event.original or event.body)
     if commit_of(event.nonce, payload) != event.commit:
         raise LogCorrupt(session, event.seq, "its commit doesn't match its body")
     if len(payload) > INLINE:

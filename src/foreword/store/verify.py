@@ -8,17 +8,8 @@ import apsw
 import msgspec
 from msgspec import Struct
 
-from foreword.core.event import (
-    GENESIS,
-    Body,
-    Erased,
-    Event,
-    SessionOpened,
-    commit_of,
-    decode_body,
-    header_of,
-    link_of,
-)
+from foreword.core.event import Body, Erased, Event, SessionOpened
+from foreword.core.sealing import GENESIS, commit_of, decode_body, header_of, link_of
 from foreword.errors import ArtifactMissing, LogCorrupt
 from foreword.store import erase, log
 from foreword.store.artifacts import Artifacts, address_of

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from foreword.testing.anthropic_cache_rules import CACHE_RULES
 from foreword.testing.anthropic_change_rules import CHANGE_RULES
+from foreword.testing.anthropic_deferred_rules import DEFERRED_RULES
 from foreword.testing.anthropic_form_rules import FORM_RULES
 from foreword.testing.anthropic_option_rules import OPTION_RULES
 from foreword.testing.anthropic_order_rules import ORDER_RULES
@@ -18,6 +19,7 @@ RULES: tuple[Rule[AnthropicRequest], ...] = (
     *PAIRING_RULES,
     *OPTION_RULES,
     *CHANGE_RULES,
+    *DEFERRED_RULES,
     *THINKING_RULES,
     *CACHE_RULES,
 )

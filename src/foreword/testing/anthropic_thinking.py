@@ -29,7 +29,7 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
         for index, block in enumerate(message.blocks):
             if block.kind in THINKING:
                 signature = _signature(block)
-                signed = book.find(signature)
+                signed = book.find(signature, _text(block))
                 thoughts.append(_thought(at, index, block, signed, reached, last, accept_foreign))
                 last = signature
             else:

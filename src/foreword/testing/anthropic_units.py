@@ -9,6 +9,7 @@ from typing import Any
 import msgspec
 
 from foreword.testing import anthropic_forms as forms
+from foreword.testing.anthropic_deferred_rules import loaded
 from foreword.testing.anthropic_request import AnthropicRequest, Block
 from foreword.testing.prefix_cache import Unit
 from foreword.testing.wire import compact, mapping, objects
@@ -43,7 +44,8 @@ MESSAGE_KEYS: tuple[Spoiler, ...] = (
 def units(request: AnthropicRequest, tool_tokens: Callable[[Mapping[str, Any]], int]) -> tuple[Unit, ...]:
     """Return tools, system and messages as cache units; their tokens sum to the input.
 
-    A top-level mark lands on the last block that can carry one. Deferred tools are not rendered.
+    A top-level mark lands on the last block that can carry one. Deferred tools are not rendered, until a search
+    found them: there their definitions stand.
     """
     rendered = [*_rendered(request, tool_tokens)]
     automatic = _ttl(request.body)
@@ -70,11 +72,14 @@ def _rendered(
         yield Unit(digest=block.digest + form, tokens=block.tokens, mark=_ttl(block.data)), block.kind
     yield _key(request, MESSAGE_KEYS)
     dropped = request.dropped
+    defined = {str(tool.get("name")): tool for tool in request.tools}
     for at, message in enumerate(request.messages):
         for index, (block, unit) in enumerate(zip(message.blocks, message.units, strict=True)):
             if (at, index) in dropped:
                 overhead = MESSAGE_OVERHEAD if index == 0 else 0
                 unit = msgspec.structs.replace(unit, tokens=overhead)
+            for name in loaded(block):
+                unit = msgspec.structs.replace(unit, tokens=unit.tokens + tool_tokens(defined.get(name, {})))
             yield unit, block.kind
 
 

@@ -33,9 +33,10 @@ class SignatureBook:
         return signature
 
     def remember(self, signature: str, part: Part) -> None:
-        """Note a signature, made here or in a recorded answer, for a part."""
+        """Note a signature, made here or in a recorded answer, for a part. One made up may stand on several."""
         streamed = {said_digest({"text": ""})} if part.kind == "text" else set[bytes]()
-        self._said[bare(signature)] = frozenset({part.said, *streamed})
+        known = self._said.get(bare(signature), frozenset[bytes]())
+        self._said[bare(signature)] = known | {part.said, *streamed}
 
     def strays(self, request: GeminiRequest, *, accept_foreign: bool) -> Iterator[Stray]:
         """Yield the signatures of the current turn that do not belong where they are."""

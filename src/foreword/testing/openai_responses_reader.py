@@ -111,6 +111,8 @@ class ResponsesReader:
         keys += [mapping(members.get(outer)).get(inner) for outer, inner in NESTED_KEYS]
         yield Unit(digest=_hashed(keys), tokens=REPLY_PRIMING, key=True)
         for tool in objects(members.get("tools")):
+            if tool.get("defer_loading") is True:  # 5.2: its name and description are rendered all the same
+                tool = {name: member for name, member in tool.items() if name != "parameters"}
             yield Unit(digest=_hashed(tool), tokens=self._meter.tokens((compact(tool).decode(),)))
         instructions = members.get("instructions")
         if isinstance(instructions, str):

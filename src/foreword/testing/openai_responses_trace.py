@@ -88,8 +88,8 @@ def remember(
             book.summarise(item.sealed, state, summary_tokens)
             state = resumed(state)
             continue
-        if last:
-            book.led_to(last, key_of(item))
+        if last and (key := key_of(item)):  # a message without an id is not known again
+            book.led_to(last, key)
         state = after(state, item)
     if request.stored:
         book.keep(response, request.context, made)

@@ -10,10 +10,11 @@ from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from types import TracebackType
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import unquote, urlsplit
 
 import msgspec
 
+from foreword.testing.anthropic_clouds import bedrock, vertex
 from foreword.testing.anthropic_referee import AnthropicReferee
 from foreword.testing.deepseek_referee import DeepSeekReferee
 from foreword.testing.gemini_referee import GeminiReferee
@@ -25,16 +26,23 @@ from foreword.testing.sse import Sending
 
 Route = Callable[[bytes, dict[str, str]], Reply]
 
-# The wire whose model stands in the path.
-GEMINI_MODEL = re.compile(r"^/v1(?:beta)?/models/[^/:]+:")
+PROJECT = r"(?:/v1)?/projects/[^/]+/locations/[^/]+/publishers"
+MODELS = (
+    (re.compile(r"^/v1(?:beta)?/models/[^/:]+:(.+)$"), r"gemini:\1"),
+    (re.compile(rf"^{PROJECT}/google/models/[^/:]+:(.+)$"), r"gemini:\1"),
+    (re.compile(rf"^{PROJECT}/anthropic/models/(?P<model>[^/]+):([^/:]+)$"), r"vertex:\2"),
+    (re.compile(r"^/model/(?P<model>[^/]+)/(.+)$"), r"bedrock:\2"),
+)
+"""Paths that hold a model, and the name of their route; Claude's routes at a cloud are told which one."""
 
 
 class RefereeServer:
     """Serves one referee of each wire given; use as a context manager.
 
     `base_url` has no path: the `anthropic` and `google-genai` clients take it as it is, the `openai` client
-    with `/v1`, or with `/deepseek` for DeepSeek. A request that asks for a stream gets one, as scripted. A
-    test whose script ran out gets a 500 that says so, marked not to be retried.
+    with `/v1`, or with `/deepseek` for DeepSeek. Claude and Gemini are served in the forms of the clouds, too:
+    `AnthropicBedrock` takes `base_url` as it is, `AnthropicVertex` with `/v1`. A request that asks for a stream gets
+    one, as scripted. A test whose script ran out gets a 500 that says so, marked not to be retried.
     """
 
     def __init__(
@@ -78,14 +86,14 @@ class RefereeServer:
         self.stop()
 
 
-def _handler(routes: Mapping[str, Route]) -> type[BaseHTTPRequestHandler]:
+def _handler(routes: Mapping[str, Callable[..., Reply]]) -> type[BaseHTTPRequestHandler]:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             body = self.rfile.read(int(self.headers.get("content-length") or 0))
             path = urlsplit(self.path).path
-            route = routes.get(GEMINI_MODEL.sub("gemini:", path, count=1))
+            route = _route(routes, path)
             if route is None:
                 reply = Reply(status=404, body=_plain(f"nothing is served at {path}"))
             else:
@@ -133,16 +141,29 @@ def _handler(routes: Mapping[str, Route]) -> type[BaseHTTPRequestHandler]:
     return Handler
 
 
+def _route(routes: Mapping[str, Callable[..., Reply]], path: str) -> Route | None:
+    for pattern, name in MODELS:
+        if match := pattern.match(path):
+            route = routes.get(match.expand(name))
+            model = match.groupdict().get("model")
+            return route if route is None or model is None else partial(route, model=unquote(model))
+    return routes.get(path)
+
+
 def _routes(
     anthropic: AnthropicReferee | None,
     openai_chat: OpenAIChatReferee | None,
     openai_responses: OpenAIResponsesReferee | None,
     deepseek: DeepSeekReferee | None,
     gemini: GeminiReferee | None,
-) -> Iterator[tuple[str, Route]]:
+) -> Iterator[tuple[str, Callable[..., Reply]]]:
     if anthropic:
         yield "/v1/messages", anthropic.reply
         yield "/v1/messages/count_tokens", _counting(anthropic.count)
+        yield "bedrock:invoke", partial(bedrock, anthropic, stream=False)
+        yield "bedrock:invoke-with-response-stream", partial(bedrock, anthropic, stream=True)
+        yield "vertex:rawPredict", partial(vertex, anthropic, stream=False)
+        yield "vertex:streamRawPredict", partial(vertex, anthropic, stream=True)
     if openai_chat:
         yield "/v1/chat/completions", openai_chat.reply
     if openai_responses:

@@ -24,7 +24,7 @@ class ThinkingBook:
 
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
-        self._signed: dict[str, Signed] = {}
+        self._signed: dict[tuple[str, str | None], Signed] = {}
         self._compacted: dict[str, State] = {}
         self._thought_of: dict[str, str] = {}
 
@@ -33,8 +33,12 @@ class ThinkingBook:
         return self._stamp(text.encode(), prefix, (predecessor or "").encode())
 
     def remember(self, signature: str, text: str, prefix: State, predecessor: str | None) -> None:
-        """Note a block, signed here or in a recorded answer, as issued after `prefix`."""
-        self._signed[signature] = Signed(text=text, prefix=prefix, predecessor=predecessor)
+        """Note a block, signed here or in a recorded answer, as issued after `prefix`.
+
+        A signature that a record made up may stand on several texts.
+        """
+        signed = Signed(text=text, prefix=prefix, predecessor=predecessor)
+        self._signed[signature, text] = self._signed[signature, None] = signed
 
     def called(self, call: str, signature: str) -> None:
         """Note a tool call as made after the thinking with this signature, in the same answer."""
@@ -44,9 +48,9 @@ class ThinkingBook:
         """Return the signature of the thinking that led to a tool call; None if there was none."""
         return self._thought_of.get(call)
 
-    def find(self, signature: str) -> Signed | None:
-        """Return the block issued under this signature, or None."""
-        return self._signed.get(signature)
+    def find(self, signature: str, text: str) -> Signed | None:
+        """Return the block issued under this signature, of this text if there is one; None: there is none."""
+        return self._signed.get((signature, text)) or self._signed.get((signature, None))
 
     def compact(self, summary: str, prefix: State) -> str:
         """Issue a compaction block that stands for everything in `prefix`; returns its signature."""

@@ -3,6 +3,7 @@
 from typing import Any
 
 import pytest
+from msgspec.structs import replace
 
 from foreword.codecs.stream.decoder import Decoder
 from foreword.codecs.stream.streamed import MALFORMED, Delta, Failure, Streamed
@@ -122,7 +123,36 @@ def test_usage_is_cumulative_and_keeps_the_split() -> None:
     deltas, streamed = run(amend(None, output_tokens=4), amend("end_turn", **more), STOP, start=start)
     expected = Usage(uncached=7, cache_read=900, cache_write_short=0, cache_write_long=130, output=12)
     assert streamed.usage == expected
-    assert [delta.usage.output for delta in deltas if delta.usage] == [1, 4, 12]
+    assert [delta.usage.output for delta in deltas if delta.usage] == [None, 4, 12]
+
+
+def test_what_a_start_says_of_the_output_is_no_count_of_a_cut_answer() -> None:
+    """The input is known from the start, the output only from a later event, or from a start alone at the end."""
+    used = {"input_tokens": 7, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 900}
+    start = {"type": "message_start", "message": {"usage": used | {"output_tokens": 2}}}
+    said = block(0, {"type": "text", "text": "Well, "})
+    known = Usage(uncached=7, cache_read=900, cache_write_short=0, cache_write_long=0)
+    for rest, output in (([], None), ([amend("end_turn", output_tokens=40)], 40), ([STOP], 2)):
+        deltas, streamed = run(*said, *rest, start=start)
+        assert streamed.response is not None
+        assert streamed.usage == streamed.response.usage == replace(known, output=output)
+        assert [delta.usage for delta in deltas if delta.usage][-1] == streamed.usage
+
+
+def test_a_split_that_is_not_its_total_stays_flagged_when_the_total_comes_again() -> None:
+    """What the split lacked from the start is of the short lifetime, and only growth follows the one in use."""
+    counts = {"input_tokens": 7, "cache_creation_input_tokens": 100, "cache_read_input_tokens": 0}
+    start = {
+        "type": "message_start",
+        "message": {
+            "usage": counts | {"cache_creation": {"ephemeral_1h_input_tokens": 40}, "output_tokens": 1}
+        },
+    }
+    _, streamed = run(amend("end_turn", cache_creation_input_tokens=100, output_tokens=2), STOP, start=start)
+    assert streamed.response is not None
+    used = streamed.response.usage
+    assert (used.cache_write_short, used.cache_write_long) == (60, 40)
+    assert streamed.response.doubts == ("cache_split_mismatch",)
 
 
 def test_no_usage_is_unknown() -> None:
@@ -186,7 +216,6 @@ def test_blocks_may_be_mixed_and_indexes_may_have_gaps() -> None:
         {"type": "content_block_start", "index": 0, "content_block": {"type": "tool_use", "id": 1}},
         {"type": "content_block_start", "content_block": {"type": "text", "text": ""}},
         {"type": "message_start", "message": []},
-        {"type": "message_delta", "delta": {}, "usage": {"output_tokens": -1}},
     ],
 )
 def test_events_of_a_wrong_form_fail_the_stream(bad: dict[str, Any]) -> None:

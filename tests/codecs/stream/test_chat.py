@@ -5,6 +5,7 @@ from typing import Any
 
 import pytest
 
+from foreword.codecs import codec
 from foreword.codecs.stream.decoder import Decoder
 from foreword.codecs.stream.streamed import MALFORMED, Failure, Streamed
 from foreword.core.block import Opaque, Text, ToolCall
@@ -240,12 +241,35 @@ def test_further_choices_and_unknown_members_are_kept() -> None:
 
 
 def test_content_as_parts_is_kept() -> None:
-    """A server that streams parts gives them in order, after its text."""
+    """A server that streams parts gives them in the order in which they came, and their text is shown."""
     part = {"type": "thinking", "thinking": [{"type": "text", "text": "hm"}]}
-    streamed = run(chunk({"content": [part]}), chunk({"content": "so"}), chunk(finish="stop"))
+    contents = [[{"type": "text", "text": "Let "}], "me ", [], [part], "so", [{"type": "text", "text": "!"}]]
+    decoder = Decoder("openai-chat")
+    chunks = [chunk({"content": content}) for content in contents]
+    deltas = decoder.feed(events(iter([*chunks, chunk(finish="stop")]), named=False))
+    response = decoder.end().response
+    assert response is not None
+    raw = json.dumps(part, separators=(",", ":"))
+    opaque = Opaque(wire="openai-chat", form="thinking", raw=raw)
+    assert response.message.blocks == (Text(text="Let me "), opaque, Text(text="so!"))
+    shown = [(delta.block, delta.text) for delta in deltas if delta.kind == "text"]
+    assert shown == [(0, "Let "), (0, "me "), (1, "so"), (1, "!")]
+
+
+def test_a_function_call_of_old_is_a_tool_call() -> None:
+    """Streamed and whole: one call, under the id that its result will have."""
+    parts = [{"name": "get", "arguments": '{"a"'}, {"arguments": ":1}"}]
+    decoder = Decoder("openai-chat")
+    chunks = [chunk({"function_call": part}) for part in parts]
+    deltas = decoder.feed(events(iter([*chunks, chunk(finish="function_call")]), named=False))
+    streamed = decoder.end()
     assert streamed.response is not None
-    kinds = [type(block) for block in streamed.response.message.blocks]
-    assert sorted(kind.__name__ for kind in kinds) == ["Opaque", "Text"]
+    expected = (ToolCall(id="function-get", name="get", arguments='{"a":1}'),)
+    assert (streamed.response.message.blocks, streamed.partial) == (expected, ())
+    assert [delta.id for delta in deltas if delta.kind == "tool_call_start"] == ["function-get"]
+    message = {"content": None, "function_call": {"name": "get", "arguments": '{"a":1}'}}
+    whole = codec("openai-chat").decode_response({"model": "", "choices": [{"message": message}]})
+    assert whole.message.blocks == expected
 
 
 def test_a_refusal_is_text_that_is_shown_and_kept_apart() -> None:
@@ -269,8 +293,6 @@ def test_a_refusal_is_text_that_is_shown_and_kept_apart() -> None:
         chunk({"tool_calls": [{"index": "0"}]}),
         chunk({"tool_calls": [{"index": 0, "function": {"arguments": 5}}]}),
         chunk({"content": 5}),
-        {"choices": [], "usage": {"prompt_tokens": "many"}},
-        {"choices": [], "usage": {"prompt_tokens": -1}},
     ],
 )
 def test_chunks_of_a_wrong_form_fail_the_stream(bad: Any) -> None:

@@ -225,7 +225,6 @@ def test_items_of_other_kinds_come_whole() -> None:
         {"type": "response.function_call_arguments.delta", "output_index": 9, "delta": "{}"},
         {"type": "response.created", "response": []},
         {"type": "response.completed", "response": {"output": {}}},
-        {"type": "response.completed", "response": {"usage": {"input_tokens": -1}}},
         {"type": "response.incomplete", "response": {"incomplete_details": "x"}},
     ],
 )

@@ -7,14 +7,25 @@ from typing import Any
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check
 from tests.field_cases.checks.content import CONTENT
+from tests.field_cases.checks.excerpts import EXCERPTS
 from tests.field_cases.checks.figures import FIGURES
 from tests.field_cases.checks.marks import MARKS
+from tests.field_cases.checks.media import MEDIA
 from tests.field_cases.checks.record import RECORD
 from tests.field_cases.checks.stores import STORES
 from tests.field_cases.checks.structure import STRUCTURE
 from tests.field_cases.outcome import CheckFailed, Outcome
 
-TABLE: dict[str, Check] = {**STRUCTURE, **CONTENT, **MARKS, **RECORD, **FIGURES, **STORES}
+TABLE: dict[str, Check] = {
+    **STRUCTURE,
+    **CONTENT,
+    **MARKS,
+    **RECORD,
+    **FIGURES,
+    **STORES,
+    **MEDIA,
+    **EXCERPTS,
+}
 
 
 def apply(outcome: Outcome, args: dict[str, Any]) -> None:

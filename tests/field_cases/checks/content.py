@@ -9,11 +9,23 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
+import msgspec
+
+from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check, compare, expect, texts_of
+from tests.field_cases.labels import EVENTS
 from tests.field_cases.outcome import CheckFailed, Outcome
 from tests.field_cases.request import MISSING, Request, at_path, strings, text_of, without_marks
 
-SIGNATURES = (b"\x89PNG\r\n\x1a\n", b"\xff\xd8\xff", b"GIF8", b"RIFF")
+HALF = re.compile("[\ud800-\udfff]")
+REPLACEMENT = "\ufffd"
+SIGNATURES = {
+    "image/png": b"\x89PNG\r\n\x1a\n",
+    "image/jpeg": b"\xff\xd8\xff",
+    "image/gif": b"GIF8",
+    "image/webp": b"RIFF",
+}
+"""Media type of a picture -> how its file begins."""
 
 
 def _texts(outcome: Outcome, request: Request, name: str) -> list[str]:
@@ -126,6 +138,20 @@ def _matches(pattern: str, texts: Sequence[str]) -> bool:
     return re.search(pattern, "\n".join(texts)) is not None
 
 
+def well_formed_unicode(outcome: Outcome, args: dict[str, Any]) -> None:
+    for name, found in _searched(outcome, args):
+        expect(not any(map(HALF.search, found)), f"no lone surrogate in {name}", "there is one")
+    no_replacement_char(outcome, args)
+
+
+def no_replacement_char(outcome: Outcome, args: dict[str, Any]) -> None:
+    """A request may repeat the replacement characters that its record holds; a result that is no request has none."""
+    told = "" if outcome.session is None else "\n".join(strings(msgspec.to_builtins(outcome.record)))
+    for name, found in _searched(outcome, args):
+        added = any(REPLACEMENT in one for one in found) and REPLACEMENT not in told
+        expect(not added, f"no U+FFFD added in {name}", "there is one")
+
+
 def no_empty_text(outcome: Outcome, args: dict[str, Any]) -> None:
     for request in outcome.chosen(args):
         empty = [part.message for part in request.parts if part.kind == "text" and not part.text.strip()]
@@ -139,26 +165,30 @@ def image_count(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def all_images_decode(outcome: Outcome, args: dict[str, Any]) -> None:
     for request in outcome.chosen(args):
-        for data in _image_data(request.body):
+        for kind, data in _image_data(request.body):
             try:
                 found = base64.b64decode(data, validate=True)
             except (binascii.Error, ValueError):
                 found = b""
-            whole = found.startswith(SIGNATURES) and (not found.startswith(SIGNATURES[0]) or b"IEND" in found)
-            expect(whole, "an image that decodes", f"{len(data)} characters of base64")
+            whole = kind in SIGNATURES and found.startswith(SIGNATURES[kind])
+            whole = whole and (kind != "image/png" or b"IEND" in found)
+            expect(whole, f"{kind} that decodes", f"{len(data)} characters of base64")
 
 
-def _image_data(value: Any) -> list[str]:
+def _image_data(value: Any) -> list[tuple[str, str]]:
+    """Return the media type and the data of each picture in a request."""
     if isinstance(value, list):
         return [data for item in value for data in _image_data(item)]
     if not isinstance(value, dict):
         return []
-    if isinstance(value.get("data"), str) and ("media_type" in value or "mimeType" in value):
-        return [value["data"]]
+    kind = value.get("media_type", value.get("mimeType"))
+    if isinstance(value.get("data"), str) and isinstance(kind, str):
+        return [(kind, value["data"])] if kind.startswith("image/") else []
     found = [data for member in value.values() for data in _image_data(member)]
     url = value.get("url", value.get("image_url"))
     if isinstance(url, str) and url.startswith("data:"):
-        found.append(url.partition("base64,")[2])
+        head, _, data = url.removeprefix("data:").partition(";base64,")
+        found.append((head, data))
     return found
 
 
@@ -179,6 +209,13 @@ def request_utf8_encodable(outcome: Outcome, args: dict[str, Any]) -> None:
 def equals_path(outcome: Outcome, args: dict[str, Any]) -> None:
     got = _at(outcome, args)
     compare(args, None if got is MISSING else got, what=args["path"])
+
+
+def equals_input(outcome: Outcome, args: dict[str, Any]) -> None:
+    """Values are the same, members of an object in the same order."""
+    wanted, got = at_path(outcome.given, args["path"]), _at(outcome, args)
+    expect(wanted is not MISSING, f"an input at {args['path']}", "nothing")
+    expect(got is not MISSING and text_of(got) == text_of(wanted), wanted, got)
 
 
 def path_present(outcome: Outcome, args: dict[str, Any]) -> None:
@@ -220,6 +257,17 @@ def prefix_breaks(outcome: Outcome, args: dict[str, Any]) -> None:
     compare(args, sum(_first_difference(one, other) is not None for one, other in pairwise(requests)))
 
 
+def each_break_has_event(outcome: Outcome, args: dict[str, Any]) -> None:
+    """Each break lies where an event of this type stands between the two requests."""
+    requests, kind = outcome.all(args), args["type"]
+    if kind not in EVENTS or "min_tokens" in args:
+        raise Unsupported(f"event {kind} with {', '.join(args)}")
+    found = [event.seq for event in EVENTS[kind](outcome.record)]
+    for number, (one, other) in enumerate(pairwise(requests)):
+        told = any(one.events <= seq < other.events for seq in found)
+        expect(told or _first_difference(one, other) is None, f"{kind} before request {number + 1}", "none")
+
+
 def _first_difference(one: Request, other: Request) -> int | None:
     """Return the first unit of a request that the next one does not begin with; None: it begins with all."""
     before, after = [unit for unit, _ in one.units], [unit for unit, _ in other.units]
@@ -256,17 +304,21 @@ CONTENT: dict[str, Check] = {
     "system_text_order": system_text_order,
     "regex": regex,
     "not_regex": not_regex,
+    "well_formed_unicode": well_formed_unicode,
+    "no_replacement_char": no_replacement_char,
     "no_empty_text": no_empty_text,
     "image_count": image_count,
     "all_images_decode": all_images_decode,
     "max_string_chars": max_string_chars,
     "request_utf8_encodable": request_utf8_encodable,
     "equals_path": equals_path,
+    "equals_input": equals_input,
     "path_present": path_present,
     "path_absent": path_absent,
     "byte_equal": byte_equal,
     "message_bytes_stable": message_bytes_stable,
     "append_only": append_only,
     "prefix_breaks": prefix_breaks,
+    "each_break_has_event": each_break_has_event,
     "each_request_prefix_of_next": each_request_prefix_of_next,
 }

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import msgspec
 
 from foreword.core.block import Image, ToolResult
 from foreword.core.event import Answered, Event, Said, ToolReturned
+from foreword.engine.session import Session
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.checks.comparing import Check, compare, expect, texts_of
-from tests.field_cases.labels import EVENTS, RAISED, call_status, error_numbers, run_state
+from tests.field_cases.labels import EVENTS, FIELDS, RAISED, call_outcome, error_numbers
 from tests.field_cases.outcome import CheckFailed, Outcome
 from tests.field_cases.request import strings
 
@@ -64,15 +66,44 @@ def recorded_status(outcome: Outcome, args: dict[str, Any]) -> None:
 def _status(outcome: Outcome, id_: str) -> str | None:
     if id_ in outcome.statuses:
         return outcome.statuses[id_]
+    known = call_outcome(_session(outcome), id_)
+    return None if known is None else known.status
+
+
+def _session(outcome: Outcome) -> Session:
     if outcome.session is None:
         raise Unsupported("a status of calls after this operation")
-    return call_status(outcome.session, id_)
+    return outcome.session
 
 
-def run_state_is(outcome: Outcome, args: dict[str, Any]) -> None:
-    if outcome.session is None:
-        raise Unsupported("a run state after this operation")
-    compare(args, run_state(outcome.session, args["id"]))
+def run_state(outcome: Outcome, args: dict[str, Any]) -> None:
+    known = call_outcome(_session(outcome), args["id"])
+    compare(args, None if known is None else known.run)
+
+
+def status_at(outcome: Outcome, args: dict[str, Any]) -> None:
+    if unknown := args.keys() - {"check", "t", "id", "status", "exit_code", "run_state"}:
+        raise Unsupported(f"members {', '.join(sorted(unknown))} of a status")
+    if "zero" not in outcome.values:
+        raise Unsupported("times of this operation")
+    at = outcome.values["zero"] + round(args["t"] * 1_000_000)
+    known = call_outcome(_session(outcome), args["id"], at)
+    if known is None:
+        raise CheckFailed(f"call {args['id']} at {args['t']}", "no such call then")
+    found = {"status": known.status, "exit_code": known.exit_code, "run_state": known.run}
+    wanted = {name: args[name] for name in found if name in args}
+    expect(bool(wanted) and wanted.items() <= found.items(), wanted, found)
+
+
+def never_status(outcome: Outcome, args: dict[str, Any]) -> None:
+    session = _session(outcome)
+    known = [call_outcome(session, args["id"], at) for at in sorted({event.at for event in session.events})]
+    statuses = [one.status for one in known if one is not None]
+    expect(bool(statuses) and args["status"] not in statuses, f"never {args['status']}", statuses)
+
+
+def retryable(outcome: Outcome, args: dict[str, Any]) -> None:
+    compare(args, [one.call_id for one in _session(outcome).outcomes() if one.retryable])
 
 
 def executed_calls(outcome: Outcome, args: dict[str, Any]) -> None:
@@ -81,11 +112,34 @@ def executed_calls(outcome: Outcome, args: dict[str, Any]) -> None:
     compare(args, outcome.values["executed"])
 
 
+def tool_call_count(outcome: Outcome, args: dict[str, Any]) -> None:
+    compare(args, len(_assembled(outcome)))
+
+
+def arguments_list(outcome: Outcome, args: dict[str, Any]) -> None:
+    compare(args, [json.loads(call["arguments"]) for call in _assembled(outcome)])
+
+
+def _assembled(outcome: Outcome) -> list[dict[str, str]]:
+    if "tool_calls" not in outcome.values:
+        raise Unsupported("calls of a stream after this operation")
+    return outcome.values["tool_calls"]
+
+
+def recorded_state(outcome: Outcome, args: dict[str, Any]) -> None:
+    if "state" not in outcome.values:
+        raise Unsupported("the state of a stream after this operation")
+    compare(args, outcome.values["state"])
+
+
 def event(outcome: Outcome, args: dict[str, Any]) -> None:
     kind = args["type"]
     if kind not in EVENTS:
         raise Unsupported(f"event {kind}")
-    unknown = args.keys() - {"check", "type", "count", "count_gte"}
+    fields: list[str] = args.get("fields", [])
+    unknown = (args.keys() - {"check", "type", "count", "count_gte", "fields"}) | (
+        set(fields) - FIELDS.get(kind, set())
+    )
     if unknown:
         raise Unsupported(f"members {', '.join(sorted(unknown))} of an event")
     found = EVENTS[kind](outcome.record)
@@ -93,6 +147,9 @@ def event(outcome: Outcome, args: dict[str, Any]) -> None:
         expect(len(found) == args["count"], f"{args['count']} events {kind}", len(found))
     else:
         expect(len(found) >= args.get("count_gte", 1), f"an event {kind}", len(found))
+    for field in fields:
+        values = [getattr(one.body, field) for one in found]
+        expect(all(values), f"a {field} in each event {kind}", values)
 
 
 def warning(outcome: Outcome, args: dict[str, Any]) -> None:
@@ -135,8 +192,14 @@ RECORD: dict[str, Check] = {
     "record_image_count": record_image_count,
     "engine_messages_marked": engine_messages_marked,
     "recorded_status": recorded_status,
-    "run_state": run_state_is,
+    "run_state": run_state,
+    "status_at": status_at,
+    "never_status": never_status,
+    "retryable": retryable,
     "executed_calls": executed_calls,
+    "tool_call_count": tool_call_count,
+    "arguments_list": arguments_list,
+    "recorded_state": recorded_state,
     "event": event,
     "warning": warning,
     "raises": raises,

@@ -138,6 +138,56 @@ def handle_resolves_to(outcome: Outcome, args: dict[str, Any]) -> None:
         expect(outcome.session.read(handle).text == args["equals"], args["equals"], handle)
 
 
+def dropped_result_has_handle(outcome: Outcome, args: dict[str, Any]) -> None:
+    for request in outcome.chosen(args):
+        handle = _handle_of(outcome, args["id"])
+        assert outcome.session is not None
+        shown = request.result(args["id"])
+        if shown is None or shown.text != outcome.session.read(handle).text:
+            named = re.search(rf"{re.escape(handle)}(?!\d)", request.data.decode())
+            expect(named, f"the handle of the result of {args['id']} in the request", handle)
+
+
+def handle_resolves_to_bytes(outcome: Outcome, args: dict[str, Any]) -> None:
+    id_ = args.get("id", outcome.values.get("stored"))
+    assert outcome.session is not None
+    compare(args, outcome.session.read(_handle_of(outcome, id_)).bytes)
+
+
+def handle_resolves_to_raw(outcome: Outcome, args: dict[str, Any]) -> None:
+    raw = _value(outcome, "raw")
+    assert outcome.session is not None
+    text = outcome.session.read(_handle_of(outcome, outcome.values["stored"])).text
+    expect(text == raw, raw, text)
+
+
+def _handle_of(outcome: Outcome, id_: str) -> str:
+    if outcome.session is None:
+        raise Unsupported("handles after this operation")
+    handle = result_handle(outcome.session, id_)
+    if handle is None:
+        raise CheckFailed(f"a stored result of {id_}", None)
+    return handle
+
+
+def extra_read_error(outcome: Outcome, args: dict[str, Any]) -> None:
+    reads = _value(outcome, "extra_reads")
+    chosen = reads if "index" not in args else [reads[args["index"]]]
+    for read in chosen:
+        compare(args if "equals" in args else {**args, "equals": True}, read["error"])
+
+
+def messages_after_reload(outcome: Outcome, args: dict[str, Any]) -> None:
+    """Count what is stored as messages; results that share one message on the wire count as one."""
+    shared = outcome.chosen(args)[0].wire in ("anthropic", "gemini") if outcome.outputs else False
+    found, last = 0, ""
+    for event in outcome.record:
+        if event.kind in ("said", "answered", "tool_returned") and event.trust != "engine":
+            found += not (shared and event.kind == last == "tool_returned")
+            last = event.kind
+    compare(args, found)
+
+
 def read_denied(outcome: Outcome, args: dict[str, Any]) -> None:
     reads = _value(outcome, "reads")
     read = [index for index in args["indexes"] if not reads[index]["error"]]
@@ -179,4 +229,9 @@ STORES: dict[str, Check] = {
     "read_denied": read_denied,
     "no_dead_handle": no_dead_handle,
     "handle_resolves_to": handle_resolves_to,
+    "handle_resolves_to_bytes": handle_resolves_to_bytes,
+    "handle_resolves_to_raw": handle_resolves_to_raw,
+    "dropped_result_has_handle": dropped_result_has_handle,
+    "extra_read_error": extra_read_error,
+    "messages_after_reload": messages_after_reload,
 }

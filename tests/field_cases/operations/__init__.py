@@ -13,7 +13,9 @@ from tests.field_cases.operations.counting import COUNTING
 from tests.field_cases.operations.loading import LOADING
 from tests.field_cases.operations.marking import MARKING
 from tests.field_cases.operations.reading import READING
+from tests.field_cases.operations.running import RUNNING
 from tests.field_cases.operations.storing import STORING
+from tests.field_cases.operations.totalling import TOTALLING
 from tests.field_cases.outcome import Outcome
 
 Operation = Callable[[Case, Room], Outcome]
@@ -26,5 +28,7 @@ OPERATIONS: dict[str, Operation] = {
     **COSTING,
     **COUNTING,
     **READING,
+    **RUNNING,
     **STORING,
+    **TOTALLING,
 }

@@ -14,7 +14,7 @@ from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat, messag
 from tests.field_cases.cases import Case, Unsupported
 from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
 from tests.field_cases.outcome import Outcome
-from tests.field_cases.recording import made_up_tools, microseconds
+from tests.field_cases.recording import made_up_tools
 from tests.field_cases.request import Request
 
 
@@ -59,21 +59,14 @@ def compile_many(case: Case, room: Room) -> Outcome:
 
 
 def compile_twice(case: Case, room: Room) -> Outcome:
-    case.only(*MEMBERS, "clock", settings=SETTINGS)
+    case.only(*MEMBERS, settings=SETTINGS)
     bench = Bench(case, room)
     messages = messages_of(case)
     given = case.input.get("tools")
     each = given if isinstance(given, list) and given and isinstance(given[0], list) else [given, given]
-    clock = [microseconds(instant) for instant in case.input.get("clock", ())]
-    if clock:
-        bench.clock = lambda: clock[0]
     bench.begin(messages, tools=each[0] or [])
     bench.record(messages)
-    if case.settings.get("include_time"):
-        bench.session.tell_time()
     bench.compile()
-    if clock:
-        bench.clock = lambda: clock[1]
     bench.reopen()
     bench.begin(messages, tools=each[1] or [])
     bench.compile()
@@ -81,16 +74,25 @@ def compile_twice(case: Case, room: Room) -> Outcome:
 
 
 def compile_sequence(case: Case, room: Room) -> Outcome:
-    varied = ("messages_per_request", "tools_per_request", "recall_per_request", "per_turn_note", "grow")
+    varied = (
+        "messages_per_request",
+        "tools_per_request",
+        "deferred_per_request",
+        "recall_per_request",
+        "per_turn_note",
+        "grow",
+    )
     case.only(*MEMBERS, *varied, settings=SETTINGS)
     given = case.input
     bench = Bench(case, room)
     steps = _added(case)
-    count = max([len(steps), *(len(given[name]) for name in varied[1:4] if name in given)])
+    count = max([len(steps), *(len(given[name]) for name in varied[1:5] if name in given)])
     everything = [message for step in steps for message in step]
     for k in range(count):
         tools = given["tools_per_request"][k] if "tools_per_request" in given else None
         bench.begin([] if tools is not None else everything, tools=tools)
+        if "deferred_per_request" in given:
+            bench.defer(given["deferred_per_request"][k])
         bench.record(steps[k] if k < len(steps) else [])
         for text in given.get("recall_per_request", [[]] * count)[k]:
             _note(bench, "recalled memory", text)
@@ -139,6 +141,9 @@ def compile_in_two_processes(case: Case, room: Room) -> Outcome:
         "settings": case.settings,
         "tools": _reordered(case.input["tools"]) if case.input.get("reorder_keys_in_second") else None,
         "names": [tool.name for tool in tools],
+        "described": {
+            name: case.input[name] for name in ("image_to_text", "fake_model") if name in case.input
+        },
     }
     run = subprocess.run(
         [sys.executable, "-m", "tests.field_cases.second_process"],
@@ -151,6 +156,7 @@ def compile_in_two_processes(case: Case, room: Room) -> Outcome:
         raise RuntimeError(run.stderr.decode(errors="replace").strip().rpartition("\n")[2])
     bench.outcome.outputs.append(Request(bench.wire, run.stdout))
     bench.outcome.referees.append(bench.referee)
+    bench.outcome.model_calls = bench.describer.made if bench.describer else 0
     return bench.outcome
 
 

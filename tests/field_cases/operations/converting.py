@@ -44,6 +44,7 @@ def _converted(case: Case, room: Room, targets: list[Any]) -> Outcome:
         whole.outputs += bench.outcome.outputs
         whole.referees += bench.outcome.referees
         whole.session, whole.before = bench.session, bench.outcome.before
+        whole.again = bench.outcome.again
     return whole
 
 

@@ -7,20 +7,25 @@ from typing import Any
 
 import msgspec
 
-from foreword.core.block import Message, Text
+from foreword.core.block import Message, Text, ToolSpec
 from foreword.core.usage import Usage
 from tests.field_cases import wire_forms
-from tests.field_cases.bench import Bench, Room
+from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat
 from tests.field_cases.cases import Case, Unsupported
 from tests.field_cases.model import caps_of, counter_of
 from tests.field_cases.outcome import Outcome
 from tests.field_cases.recording import made_up_tools
 
+SEARCH = ToolSpec(
+    name="tool_search_tool_bm25",
+    extra={"anthropic": {"type": "tool_search_tool_bm25_20251119", "name": "tool_search_tool_bm25"}},
+)
+"""The provider's own search: where it is, nobody else need tell the names of deferred tools."""
 PARTS = {"tools": "tools", "instructions": "system", "response_format": "response_format"}
 
 
 def count_tokens(case: Case, room: Room) -> Outcome:
-    case.only("texts", "method", "model_caps")
+    case.only("texts", "method", "tokenizer", "model_caps")
     if case.input.get("method") not in (None, "no_tokenizer"):
         raise Unsupported(f"method {case.input['method']}")
     counter = counter_of(caps_of(case), case.input.get("method"))
@@ -57,7 +62,7 @@ def count_requests(case: Case, room: Room) -> Outcome:
 
 
 def _count(case: Case, room: Room, number: int, request: dict[str, Any]) -> dict[str, Any]:
-    """Count one request as compiled. Tools that are not loaded are not told to the engine, so not sent."""
+    """Count one request as compiled."""
     keys = _response_format(case.wire, request.get("response_format_chars", 0))
     bench = Bench(case, room, name=f"request {number}", keys=keys)
     words = request.get("messages", ["look"])
@@ -67,24 +72,53 @@ def _count(case: Case, room: Room, number: int, request: dict[str, Any]) -> dict
     if "image" in request:
         messages += _images(bench.wire, request)
     tools = made_up_tools(request.get("tools"), schema_chars=request.get("tool_schema_chars", 0))
+    if "deferred_tools" in request and bench.wire == "anthropic":
+        tools.append(SEARCH)
     if tools:
         bench.session.offer(tools)
+    if request.get("deferred_tools"):
+        bench.defer(request["deferred_tools"], schema_chars=request.get("tool_schema_chars", 0))
     bench.record(messages)
+    return _counted(bench)
+
+
+def _counted(bench: Bench) -> dict[str, Any]:
+    """Count the request as compiled, by its parts."""
     compiled = bench.session.compile()
     parts: dict[str, int] = {"system": 0, "messages": 0, "tools": 0, "response_format": 0}
     for unit in compiled.units:
-        key = unit.kind in ("response_format", "output_config", "output_format", "text")
-        name = "response_format" if unit.section == "key" and key else PARTS.get(unit.category, "messages")
+        # Of the keys, only the form of the answer is said to the model, so only that has tokens.
+        name = "response_format" if unit.section == "key" else PARTS.get(unit.category, "messages")
         parts[name] += unit.tokens
     return {"tokens": compiled.counted, "parts": parts, "method": _method(bench.target.counter.exact)}
 
 
+def count_tokens_messages(case: Case, room: Room) -> Outcome:
+    """Count one list of messages, or each of several, with the counter that the product uses for the model."""
+    case.only(*MEMBERS, "tokenizer", settings=SETTINGS)
+    listed = next(case.input[name] for name in ("messages", "items", "contents") if name in case.input)
+    counts: list[dict[str, Any]] = []
+    for number, messages in enumerate(listed if isinstance(listed[0], list) else [listed]):
+        bench = Bench(case, room, name=f"count {number}")
+        counter = counter_of(bench.caps)
+        bench.session.target = bench.target = msgspec.structs.replace(bench.target, counter=counter)
+        record = flat(bench.wire, messages)
+        bench.begin(record)
+        start = time.perf_counter()
+        bench.record(record)
+        counts.append({**_counted(bench), "seconds": time.perf_counter() - start})
+    return Outcome(values={"counts": counts})
+
+
 def _images(wire: str, request: dict[str, Any]) -> list[dict[str, Any]]:
-    if request.get("in") != "tool_result" or wire not in ("anthropic", "openai-responses"):
-        raise Unsupported(f"an image in {request.get('in')} on this wire")
+    image = {"media_type": "image/png", "data": request["image"]}
+    count = request.get("images", 1)
+    if request.get("in", "user") in ("user", "message", "user_message"):
+        return [wire_forms.pictures(wire, [image] * count)]
+    if request["in"] != "tool_result":
+        raise Unsupported(f"an image in {request['in']}")
     made: list[dict[str, Any]] = []
-    for number in range(request.get("images", 1)):
-        image = {"media_type": "image/png", "data": request["image"]}
+    for number in range(count):
         made += wire_forms.calls(wire, [(f"shot_{number}", "shot", "{}")])
         made += wire_forms.results(wire, [(f"shot_{number}", "shot", image)])
     return made
@@ -103,7 +137,7 @@ def _response_format(wire: str, characters: int) -> dict[str, Any]:
         case "anthropic":
             return {"output_config": {"format": {"type": "json_schema", "schema": schema}}}
         case _:
-            raise Unsupported("a response format on this wire")
+            return {"generationConfig": {"responseMimeType": "application/json", "responseSchema": schema}}
 
 
 def _words(characters: int) -> str:
@@ -135,6 +169,7 @@ def count_with_feedback(case: Case, room: Room) -> Outcome:
 
 COUNTING = {
     "count_tokens": count_tokens,
+    "count_tokens_messages": count_tokens_messages,
     "count_requests": count_requests,
     "count_with_feedback": count_with_feedback,
 }

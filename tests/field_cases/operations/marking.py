@@ -1,7 +1,7 @@
 """cache_plan: where the engine puts cache marks, in one request or over a session.
 
-The engine has one planner for the whole request, so wishes of several contributors (`marked`) need no word of
-their own. A caller's own marks come with the list that it holds.
+The engine has one planner for the whole request, so wishes of its contributors (`marked`, `auto_tools_marker`,
+`prefer_marker_at`) need no word of their own. A caller's own marks come with the list that it holds.
 """
 
 from __future__ import annotations
@@ -16,7 +16,8 @@ from tests.field_cases.request import MARK
 
 
 def cache_plan(case: Case, room: Room) -> Outcome:
-    case.only(*MEMBERS, "marked", "mark_message", "caller_markers", settings=SETTINGS)
+    wishes = ("marked", "auto_tools_marker", "prefer_marker_at")
+    case.only(*MEMBERS, *wishes, "mark_message", "caller_markers", settings=SETTINGS)
     bench = Bench(case, room)
     messages = messages_of(case)
     bench.begin(messages)
@@ -86,10 +87,16 @@ def _look_back(given: Any) -> dict[str, int]:
 
 
 def _steps(case: Case) -> list[list[dict[str, Any]]]:
+    """Return what each request adds; one that gives the whole record again adds what is new in it."""
     wire, requests = case.wire, case.input["requests"]
     if isinstance(requests, dict):
         return wire_forms.grown(wire, requests["$grow"], requests)
-    return [_step(wire, number, request) for number, request in enumerate(requests)]
+    steps: list[list[dict[str, Any]]] = []
+    for number, request in enumerate(requests):
+        known = [message for step in steps for message in step]
+        made = _step(wire, number, request)
+        steps.append(made[len(known) :] if known and made[: len(known)] == known else made)
+    return steps
 
 
 def _step(wire: str, number: int, request: dict[str, Any]) -> list[dict[str, Any]]:

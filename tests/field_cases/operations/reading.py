@@ -29,7 +29,7 @@ def _stored(bench: Bench, content: str, id_: str = "stored") -> str:
 
 
 def read_pages(case: Case, room: Room) -> Outcome:
-    case.only("content", "limit", "byte_cap", "start_offset")
+    case.only("content", "limit", "byte_cap", "start_offset", "extra_reads")
     given = case.input
     bench = Bench(case, room)
     handle = _stored(bench, given["content"])
@@ -44,8 +44,16 @@ def read_pages(case: Case, room: Room) -> Outcome:
         if page.next is None:
             break
         place = _hint(page)
+    extra = [_tool_read(bench, handle, read) for read in given.get("extra_reads", ())]
     begun = given["content"].split("\n")[given.get("start_offset", 1) - 1 :]
-    return Outcome(values={"pages": pages, "content": "\n".join(begun), "total_lines": page.lines})
+    values = {"pages": pages, "content": "\n".join(begun), "total_lines": page.lines, "extra_reads": extra}
+    return Outcome(values=values)
+
+
+def _tool_read(bench: Bench, handle: str, read: dict[str, Any]) -> dict[str, Any]:
+    """Read as the model does. What it is told of a fault is one text in brackets."""
+    text = bench.session.run_read_tool({"ref": handle, **read})
+    return {"text": text, "error": text.startswith("[") and text.endswith("]")}
 
 
 def _hint(page: Page) -> dict[str, int]:
@@ -101,7 +109,7 @@ def _handle(read: dict[str, Any], room: Room, handles: dict[str, str]) -> str:
 
 def externalise_then_read(case: Case, room: Room) -> Outcome:
     """Read what was moved out by the handle that its excerpt shows; a result that stays inline has one as well."""
-    case.only("result", "reads", settings=("max_bytes", "max_chars", "read_allowed_dirs"))
+    case.only("result", "reads", "wire", settings=("max_bytes", "max_chars", "read_allowed_dirs"))
     result = case.input["result"]
     if result.keys() - {"id", "exit_code", "stdout"}:
         raise Unsupported(f"result with {', '.join(sorted(result.keys() - {'id', 'exit_code', 'stdout'}))}")
@@ -117,9 +125,13 @@ def externalise_then_read(case: Case, room: Room) -> Outcome:
     shown = request.result(result["id"])
     preview = "" if shown is None else shown.text
     handle = _shown_handle(bench.session, preview) or handle
+    page = bench.session.read(handle)
     bench.outcome.values = {
         "preview": preview,
-        "reads": [_read(bench, handle, read) for read in case.input["reads"]],
+        "stored": result["id"],
+        "raw": result["stdout"],
+        "result": {"full_output": handle, "total_bytes": page.bytes, "total_lines": page.lines},
+        "reads": [_read(bench, handle, read) for read in case.input.get("reads", ())],
     }
     return bench.outcome
 
@@ -141,5 +153,6 @@ READING = {
     "read_pages": read_pages,
     "read_tail": read_tail,
     "handle_access": handle_access,
+    "externalise": externalise_then_read,
     "externalise_then_read": externalise_then_read,
 }

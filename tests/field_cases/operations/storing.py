@@ -9,7 +9,7 @@ import sys
 from typing import Any
 
 from foreword.core.block import Text
-from foreword.core.event import Said
+from foreword.core.event import Draft, Noticed, Said
 from foreword.engine.session import Session
 from foreword.errors import ForewordError
 from tests.field_cases.bench import Room
@@ -21,18 +21,32 @@ PATIENCE = 300
 
 
 def concurrent_append(case: Case, room: Room) -> Outcome:
+    """Let processes write to one session, or each to one of several in turn."""
     case.only("processes", "events_each", "event_bytes", "same_session", "same_dir", "sessions")
     given = case.input
-    if given.get("sessions") or not given.get("same_session", True):
-        raise Unsupported("sessions of their own")
+    if not given.get("same_dir", True):
+        raise Unsupported("a store for each process")
+    writers = given.get("processes", given.get("sessions", 1))
+    own = "sessions" in given or not given.get("same_session", True)
+    sessions = given.get("sessions", writers) if own else 1
+    names = [f"session {n % sessions}" for n in range(writers)]
     jobs = [
-        {"writer": n, "session": "shared", "writes": given["events_each"], "bytes": given["event_bytes"]}
-        for n in range(given["processes"])
+        {"writer": n, "session": name, "writes": given["events_each"], "bytes": given["event_bytes"]}
+        for n, name in enumerate(names)
     ]
     reports = _run(room, jobs)
-    keys = _keys(room, "shared")
+    stored = {name: _keys(room, name) for name in dict.fromkeys(names)}
+    keys = [key for found in stored.values() for key in found]
     failed = [fault for report in reports for fault in report["failed"]]
-    values = {"events_readable": len(keys), "keys": keys, "failed_writes": len(failed), "faults": failed}
+    values: dict[str, Any] = {
+        "events_readable": len(keys),
+        "keys": keys,
+        "failed_writes": len(failed),
+        "faults": failed,
+        "foreign_events": sum(names[key[0]] != name for name, found in stored.items() for key in found),
+    }
+    sizes = {len(found) for found in stored.values()}
+    values["events_per_session"] = sizes.pop() if len(sizes) == 1 else sorted(sizes)
     return Outcome(values=values)
 
 
@@ -60,12 +74,23 @@ def concurrent_update(case: Case, room: Room) -> Outcome:
 
 
 def sqlite_contention(case: Case, room: Room) -> Outcome:
-    case.only("readers", "writers", "writes", "writes_each", "reader_hold_ms", "separate_processes")
+    case.only(
+        "readers",
+        "writers",
+        "writes",
+        "writes_each",
+        "reader_hold_ms",
+        "separate_processes",
+        "table_rows_before",
+        "inject",
+    )
     given = case.input
-    room.store()
+    before = given.get("table_rows_before", 0)
+    Session.open(room.store(), "before").append(*[Draft(body=Noticed(topic="row", text="x"))] * before)
     writes = given.get("writes_each", given.get("writes"))
     jobs: list[dict[str, Any]] = [
-        {"writer": n, "session": "shared", "writes": writes, "bytes": 100} for n in range(given["writers"])
+        {"writer": n, "session": "shared", "writes": writes, "bytes": 100, **given.get("inject", {})}
+        for n in range(given["writers"])
     ]
     holders = [{"hold_ms": given.get("reader_hold_ms", 0)}] * given.get("readers", 0)
     Session.open(room.store(), "shared").flush()
@@ -73,7 +98,8 @@ def sqlite_contention(case: Case, room: Room) -> Outcome:
     keys = _keys(room, "shared")
     return Outcome(
         values={
-            "rows": len(keys),
+            "rows": before + len(keys),
+            "rows_added": len(keys),
             "keys": keys,
             "failed_writes": sum(len(report["failed"]) for report in reports),
             "max_write_time_s": max(report["slowest"] for report in reports),

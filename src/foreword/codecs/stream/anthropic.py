@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 from foreword.codecs.decoded import WireCodec
-from foreword.codecs.reading import At
+from foreword.codecs.reading import At, whole
 from foreword.codecs.stream.grown import Grown
 from foreword.codecs.stream.payload import items, mapping, parsed_object
-from foreword.codecs.stream.streamed import Call, Delta, DeltaKind, Failure, failure_from
+from foreword.codecs.stream.streamed import Call, Delta, DeltaKind, Failure, failure_from, usage_step
 
 _AT = At("anthropic", "event", response=True)
 
@@ -19,7 +19,6 @@ _GROWING: dict[str, tuple[str, DeltaKind | None]] = {
     "signature_delta": ("signature", None),
 }
 """Kind of a delta -> its member, and the step it is shown as."""
-_LIMITS = ("max_tokens", "model_context_window_exceeded")
 _SPLIT = ("ephemeral_5m_input_tokens", "ephemeral_1h_input_tokens")
 
 
@@ -48,27 +47,27 @@ class _Block:
                 value[name] = grown.text
         return value
 
-    def call(self, *, last_of_a_limit: bool) -> Call:
+    def call(self) -> Call:
         """Return the tool call that this block is."""
         json = self.grown.get("partial_json")
         text = json.text if json else ""
         as_given = not text and (not self.open or bool(self.form.get("input")))
         read = as_given or (not self.open and parsed_object(text) is not None)
-        return Call(
-            id=self.form["id"],
-            whole=not self.open and not last_of_a_limit,
-            arguments=None if read else text,
-        )
+        return Call(id=self.form["id"], whole=not self.open, arguments=None if read else text)
 
 
 class AnthropicAssembly:
-    """See `Assembly`. The input side of the usage comes first, the output cumulative at the end."""
+    """See `Assembly`. The input side of the usage comes first, the output cumulative at the end.
+
+    What `message_start` says of the output is no count: it is one only where nothing else comes before the end.
+    """
 
     def __init__(self, codec: WireCodec) -> None:
         self._codec = codec
         self._stopped = False
         self.failure: Failure | None = None
-        self.usage: dict[str, Any] | None = None
+        self.usage: Any = None
+        self._begun_with: Any = None
         self._message: dict[str, Any] | None = None
         self._blocks: dict[int, _Block] = {}
 
@@ -93,8 +92,7 @@ class AnthropicAssembly:
             case "message_delta":
                 return self._amend(found)
             case "message_stop":
-                self._stopped = True
-                return [Delta(kind="done")] if self.complete else []
+                return self._stop()
             case "ping":
                 return [Delta(kind="ping")]
             case "error":
@@ -116,24 +114,21 @@ class AnthropicAssembly:
 
     def calls(self) -> list[Call]:
         """Return the blocks that are tool calls; those of the provider's own tools aren't."""
-        limited = self._message is not None and self._message.get("stop_reason") in _LIMITS
-        last = max(self._blocks, default=-1)
-        return [
-            block.call(last_of_a_limit=limited and index == last)
-            for index, block in sorted(self._blocks.items())
-            if block.form["type"] == "tool_use"
-        ]
+        return [block.call() for _, block in sorted(self._blocks.items()) if block.form["type"] == "tool_use"]
 
     def _begin(self, found: dict[str, Any]) -> list[Delta]:
         message = {"model": "", **mapping(found.get("message"), _AT / "message")}
         content = items(message.pop("content", None), _AT / "message" / "content")
-        usage = mapping(message.pop("usage", None) or {}, _AT / "message" / "usage")
-        self._codec.decode_response({**message, "content": content, "usage": usage})
+        usage: Any = message.pop("usage", None) or {}
+        self._codec.decode_response({**message, "content": content})
         self._message = message
         for form in content:
             block = _Block(form, len(self._blocks))
             block.open = False
             self._blocks[block.number] = block
+        if isinstance(usage, dict):
+            usage = dict(cast(dict[str, Any], usage))
+            self._begun_with = usage.pop("output_tokens", None)
         return self._count(usage)
 
     def _start(self, found: dict[str, Any]) -> list[Delta]:
@@ -184,18 +179,26 @@ class AnthropicAssembly:
         amended |= {name: value for name, value in delta.items() if value is not None}
         _AT.text(amended, "stop_reason")
         self._message = amended
-        return self._count(mapping(found.get("usage") or {}, _AT / "usage"))
+        return self._count(found.get("usage") or {})
 
-    def _count(self, usage: dict[str, Any]) -> list[Delta]:
-        given = {name: value for name, value in usage.items() if value is not None}
-        if not given:
+    def _stop(self) -> list[Delta]:
+        self._stopped = True
+        if not self.complete:
             return []
-        counted = (self.usage or {}) | given
-        if "cache_creation" not in given and "cache_creation_input_tokens" in given:
-            counted = _split_of_the_total(counted)
-        shown = Delta(kind="usage", usage=self._codec.usage_from(counted))
-        self.usage = counted
-        return [shown]
+        counted = "output_tokens" in (self.usage or ())
+        return [*([] if counted else self._count({"output_tokens": self._begun_with})), Delta(kind="done")]
+
+    def _count(self, usage: Any) -> list[Delta]:
+        if isinstance(usage, dict):
+            given = {name: value for name, value in cast(dict[str, Any], usage).items() if value is not None}
+            if not given:
+                return []
+            before = cast(dict[str, Any], self.usage) if isinstance(self.usage, dict) else {}
+            usage = before | given
+            if "cache_creation" not in given and "cache_creation_input_tokens" in given:
+                usage = _split_of_the_total(usage, before)
+        self.usage = usage
+        return usage_step(self._codec, usage)
 
     def _block(self, found: dict[str, Any]) -> _Block:
         index = _AT.count(found, "index")
@@ -204,7 +207,7 @@ class AnthropicAssembly:
         return self._blocks[index]
 
 
-def _split_of_the_total(usage: dict[str, Any]) -> dict[str, Any]:
+def _split_of_the_total(usage: dict[str, Any], before: dict[str, Any]) -> dict[str, Any]:
     """Let the split of cache writes, given once at the start, follow a total that grew since.
 
     What was written later is of the lifetime that the request asks for: the long one if only that was used.
@@ -212,8 +215,9 @@ def _split_of_the_total(usage: dict[str, Any]) -> dict[str, Any]:
     if not isinstance(usage.get("cache_creation"), dict):
         return usage
     split = mapping(usage["cache_creation"], _AT)
-    short, long = (_AT.count(split, name) or 0 for name in _SPLIT)
-    more = (_AT.count(usage, "cache_creation_input_tokens") or 0) - short - long
+    short, long = (whole(split.get(name)) or 0 for name in _SPLIT)
+    known = whole(before.get("cache_creation_input_tokens"))
+    more = (whole(usage["cache_creation_input_tokens"]) or 0) - (short + long if known is None else known)
     if more <= 0:
         return usage
     grown = {_SPLIT[1]: long + more} if long and not short else {_SPLIT[0]: short + more}

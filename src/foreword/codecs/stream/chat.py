@@ -2,24 +2,23 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
+from foreword.codecs.chat_functions import function_id
 from foreword.codecs.decoded import WireCodec
 from foreword.codecs.reading import At
 from foreword.codecs.stream.chat_calls import ChatCalls
 from foreword.codecs.stream.grown import Grown, merged
 from foreword.codecs.stream.payload import items, mapping
-from foreword.codecs.stream.streamed import Call, Delta, DeltaKind, Failure, failure_from
+from foreword.codecs.stream.streamed import Call, Delta, DeltaKind, Failure, failure_from, usage_step
 
 _GROWING: dict[str, DeltaKind] = {
     "reasoning_content": "thinking",
     "reasoning": "thinking",
-    "content": "text",
     "refusal": "text",
 }
 """Members of a delta that are text, and the step they are shown as."""
 _NOISE = ("obfuscation",)
-_LIMITS = ("length", "max_tokens")
 
 
 class _Choice:
@@ -30,7 +29,8 @@ class _Choice:
         self.finish: str | None = None
         self.message: dict[str, list[Any]] = {}
         self.grown: dict[str, Grown] = {}
-        self.parts: list[Any] = []
+        self.content: list[Grown | Any] = []
+        """What was said, in order: texts that grow, and parts of other kinds as they came."""
         self.calls = ChatCalls()
 
     def value(self, index: int) -> dict[str, Any]:
@@ -38,9 +38,12 @@ class _Choice:
         message: dict[str, Any] = {"role": "assistant", "content": None}
         message |= {name: merged(values, name) for name, values in self.message.items()}
         message |= {name: grown.text for name, grown in self.grown.items()}
-        if self.parts:
-            head = [{"type": "text", "text": self.grown["content"].text}] if "content" in self.grown else []
-            message["content"] = [*head, *self.parts]
+        parts = [
+            {"type": "text", "text": each.text} if isinstance(each, Grown) else each for each in self.content
+        ]
+        if parts:
+            alone = len(parts) == 1 and isinstance(self.content[0], Grown)
+            message["content"] = parts[0]["text"] if alone else parts
         if calls := self.calls.value():
             message["tool_calls"] = calls
         rest = {name: merged(values, name) for name, values in self.rest.items()}
@@ -52,7 +55,7 @@ class ChatAssembly:
 
     def __init__(self, codec: WireCodec) -> None:
         self.failure: Failure | None = None
-        self.usage: dict[str, Any] | None = None
+        self.usage: Any = None
         self._codec = codec
         self._at = At(codec.wire, "chunk", response=True)
         self._head: dict[str, Any] = {}
@@ -81,7 +84,7 @@ class ChatAssembly:
         for raw in items(found.get("choices"), self._at):
             self._choice(mapping(raw, self._at), deltas)
         if found.get("usage") is not None:
-            self._count(mapping(found["usage"], self._at), deltas)
+            self._count(found["usage"], deltas)
         if error is None:
             self._remember(found)
         return deltas
@@ -103,7 +106,7 @@ class ChatAssembly:
         """Return the tool calls of the first choice."""
         first = self._choices[min(self._choices)]
         ended = self._done or first.finish is not None
-        return first.calls.calls(ended=ended, limited=first.finish in _LIMITS)
+        return first.calls.calls(ended=ended)
 
     def _remember(self, found: dict[str, Any]) -> None:
         for name, value in found.items():
@@ -138,26 +141,53 @@ class ChatAssembly:
                 deltas.append(Delta(kind=_GROWING[name], block=self._number(name), text=text))
         elif name == "tool_calls":
             for raw in items(value, self._at):
-                call, started, text = choice.calls.take(mapping(raw, self._at), self._at)
-                if started:
-                    number = self._number(call.position)
-                    deltas.append(Delta(kind="tool_call_start", block=number, id=call.id, name=call.name))
-                if text:
-                    number = self._number(call.position)
-                    deltas.append(Delta(kind="tool_call_arguments", block=number, text=text))
+                self._call(choice, mapping(raw, self._at), deltas)
+        elif name == "function_call":
+            inner = mapping(value, self._at)
+            given = {"id": function_id(inner["name"])} if inner.get("name") else {}
+            self._call(choice, {**given, "function": inner}, deltas)
         elif name == "content":
-            choice.parts += items(value, self._at)
+            for part in [value] if isinstance(value, str) else items(value, self._at):
+                self._content(choice, part, deltas)
         elif name == "role":
             choice.message[name] = [self._at.string({name: value}, name)]
         elif name not in _NOISE:
             choice.message.setdefault(name, []).append(value)
 
+    def _call(self, choice: _Choice, raw: dict[str, Any], deltas: list[Delta]) -> None:
+        call, started, text = choice.calls.take(raw, self._at)
+        if started:
+            number = self._number(call.position)
+            deltas.append(Delta(kind="tool_call_start", block=number, id=call.id, name=call.name))
+        if text:
+            deltas.append(Delta(kind="tool_call_arguments", block=self._number(call.position), text=text))
+
+    def _content(self, choice: _Choice, part: Any, deltas: list[Delta]) -> None:
+        text = part if isinstance(part, str) else _plain_text(part)
+        if text is None:
+            choice.content.append(part)
+            return
+        if not (choice.content and isinstance(choice.content[-1], Grown)):
+            choice.content.append(Grown())
+        if shown := choice.content[-1].add(text):
+            number = self._number(("content", len(choice.content)))
+            deltas.append(Delta(kind="text", block=number, text=shown))
+
     def _number(self, key: Any) -> int:
         return self._numbers.setdefault(key, len(self._numbers))
 
-    def _count(self, usage: dict[str, Any], deltas: list[Delta]) -> None:
+    def _count(self, usage: Any, deltas: list[Delta]) -> None:
         """Take a usage unless it is all zero, as gateways send beside each chunk before they know."""
-        counted = self._codec.usage_from(usage)
-        if any(usage.values()):
-            deltas.append(Delta(kind="usage", usage=counted))
+        if not isinstance(usage, dict) or any(cast(dict[str, Any], usage).values()):
             self.usage = usage
+            deltas += usage_step(self._codec, usage)
+
+
+def _plain_text(part: Any) -> str | None:
+    """Return the text of a part that is nothing else; None: it is another kind of part, or says more."""
+    if not isinstance(part, dict):
+        return None
+    members = cast(dict[str, Any], part)
+    text = members.get("text")
+    plain = members == {"type": "text", "text": text}
+    return text if plain and isinstance(text, str) else None

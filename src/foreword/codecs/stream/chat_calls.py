@@ -79,15 +79,12 @@ class ChatCalls:
         """Return the calls in their unstreamed form."""
         return [call.value() for call in self._calls]
 
-    def calls(self, *, ended: bool, limited: bool) -> list[Call]:
-        """Return the calls. `limited`: the output limit ended the answer, so its last call may be cut.
-
-        Without an end, an argument object that is closed can't grow, so such a call is whole.
-        """
-        whole = [ended or parsed_object(call.arguments.text) is not None for call in self._calls]
-        if limited and whole:
-            whole[-1] = False
-        return [Call(id=call.id, whole=ok) for call, ok in zip(self._calls, whole, strict=True)]
+    def calls(self, *, ended: bool) -> list[Call]:
+        """Return the calls. Without an end, an argument object that is closed can't grow: such a call is whole."""
+        return [
+            Call(id=call.id, whole=ended or parsed_object(call.arguments.text) is not None)
+            for call in self._calls
+        ]
 
     def _known(self, index: int | None, call_id: str, name: str, fragment: str) -> _Call | None:
         """Return the call that a fragment goes on with; None: it begins one."""

@@ -11,10 +11,21 @@ from msgspec.structs import replace
 from foreword.codecs import codec
 from foreword.codecs.decoded import Response, WireCodec
 from foreword.codecs.reading import At
+from foreword.codecs.stream.aws_frames import AWS_FIRST, AwsFrames
+from foreword.codecs.stream.cut_calls import cut_calls
 from foreword.codecs.stream.documents import Documents
 from foreword.codecs.stream.payload import loaded, mapping, well_formed
 from foreword.codecs.stream.sse import EventStream, ServerEvent
-from foreword.codecs.stream.streamed import MALFORMED, Assembly, Call, Delta, Failure, Streamed, failure_from
+from foreword.codecs.stream.streamed import (
+    MALFORMED,
+    Assembly,
+    Call,
+    Delta,
+    Failure,
+    Streamed,
+    failure_from,
+    usage_of,
+)
 from foreword.core.block import Block, ToolCall
 from foreword.core.canonical import compact
 from foreword.core.usage import Usage
@@ -42,8 +53,8 @@ def _assembly(codec: WireCodec) -> Assembly:
 class Decoder:
     """Reads one stream. Never raises for what is in the bytes: `end` says what they came to.
 
-    The bytes are an event stream, or JSON where the first sign says so (a provider that streams an array, one
-    that answers without streaming, an error body). After a failure nothing more is taken.
+    The bytes are an event stream, or what the first sign says: JSON (a provider that streams an array, one that
+    answers without streaming, an error body), Amazon's binary framing. After a failure nothing more is taken.
     """
 
     def __init__(self, wire: str) -> None:
@@ -51,7 +62,7 @@ class Decoder:
         self._codec = codec(wire)
         self._assembly = _assembly(self._codec)
         self._at = At(wire, "event", response=True)
-        self._events: EventStream | None = None
+        self._events: EventStream | AwsFrames | None = None
         self._documents: Documents | None = None
         self._whole: dict[str, Any] | None = None
         self._failure: Failure | None = None
@@ -65,7 +76,7 @@ class Decoder:
             if data[:1] in (b"{", b"["):
                 self._documents = Documents()
             else:
-                self._events = EventStream()
+                self._events = AwsFrames() if data[:1] in AWS_FIRST else EventStream()
         if self._events is not None:
             return self._take(self._events.feed(data))
         assert self._documents is not None
@@ -81,8 +92,13 @@ class Decoder:
         blocks, partial = _placed(response.message.blocks if response else (), calls)
         if response is not None:
             response = replace(response, message=replace(response.message, blocks=blocks))
+            partial |= cut_calls(response)
         return Streamed(
-            state=state, response=response, error=failure, usage=self._usage(response), partial=partial
+            state=state,
+            response=response,
+            error=failure,
+            usage=self._usage(response),
+            partial=tuple(sorted(partial)),
         )
 
     def _complete(self) -> bool:
@@ -148,16 +164,15 @@ class Decoder:
     def _usage(self, response: Response | None) -> Usage | None:
         if self._whole is not None:
             return response.usage if response and response.usage != Usage() else None
-        usage = self._assembly.usage
-        return self._codec.usage_from(usage) if usage else None
+        return usage_of(self._codec, self._assembly.usage)
 
 
-def _placed(blocks: tuple[Block, ...], calls: Sequence[Call]) -> tuple[tuple[Block, ...], tuple[int, ...]]:
+def _placed(blocks: tuple[Block, ...], calls: Sequence[Call]) -> tuple[tuple[Block, ...], set[int]]:
     """Give the tool calls among the blocks their streamed arguments; name those that aren't whole.
 
     Both are in one order, but a codec may have read a call as something else: ids tell where there are any.
     """
-    placed, partial = list(blocks), list[int]()
+    placed, partial = list(blocks), set[int]()
     streamed = iter(calls)
     for index, block in enumerate(blocks):
         if not isinstance(block, ToolCall):
@@ -168,5 +183,5 @@ def _placed(blocks: tuple[Block, ...], calls: Sequence[Call]) -> tuple[tuple[Blo
         if call.arguments is not None:
             placed[index] = replace(block, arguments=call.arguments)
         if not call.whole:
-            partial.append(index)
-    return tuple(placed), tuple(partial)
+            partial.add(index)
+    return tuple(placed), partial

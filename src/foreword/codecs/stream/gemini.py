@@ -5,10 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 from foreword.codecs.decoded import WireCodec
+from foreword.codecs.gemini_plain import plain
 from foreword.codecs.reading import At
 from foreword.codecs.stream.grown import Grown
 from foreword.codecs.stream.payload import items, mapping
-from foreword.codecs.stream.streamed import Call, Delta, Failure, failure_from
+from foreword.codecs.stream.streamed import Call, Delta, Failure, failure_from, usage_step
 from foreword.core.canonical import compact
 
 _AT = At("gemini", "event", response=True)
@@ -63,7 +64,7 @@ class GeminiAssembly:
     def __init__(self, codec: WireCodec) -> None:
         self.complete = False
         self.failure: Failure | None = None
-        self.usage: dict[str, Any] | None = None
+        self.usage: Any = None
         self._codec = codec
         self._head: dict[str, Any] = {}
         self._candidates: dict[int, _Candidate] = {}
@@ -99,12 +100,12 @@ class GeminiAssembly:
             self.failure = failure_from(found["error"])
             deltas.append(Delta(kind="error", error=self.failure))
             return
+        found = plain(found, _AT)
         for raw in items(found.get("candidates"), _AT / "candidates"):
             self._candidate(mapping(raw, _AT / "candidates"), deltas)
         if found.get("usageMetadata") is not None:
-            usage = mapping(found["usageMetadata"], _AT / "usageMetadata")
-            deltas.append(Delta(kind="usage", usage=self._codec.usage_from(usage)))
-            self.usage = usage
+            self.usage = found["usageMetadata"]
+            deltas += usage_step(self._codec, self.usage)
         self._head |= {
             name: value
             for name, value in found.items()

@@ -8,7 +8,7 @@ from foreword.codecs.decoded import WireCodec
 from foreword.codecs.reading import At
 from foreword.codecs.stream.grown import Grown
 from foreword.codecs.stream.payload import items, mapping
-from foreword.codecs.stream.streamed import Call, Delta, DeltaKind, Failure, failure_from
+from foreword.codecs.stream.streamed import Call, Delta, DeltaKind, Failure, failure_from, usage_step
 
 _AT = At("openai-responses", "event", response=True)
 
@@ -76,7 +76,7 @@ class ResponsesAssembly:
     def __init__(self, codec: WireCodec) -> None:
         self.complete = False
         self.failure: Failure | None = None
-        self.usage: dict[str, Any] | None = None
+        self.usage: Any = None
         self._codec = codec
         self._response: dict[str, Any] | None = None
         self._items: dict[int, _Item] = {}
@@ -125,18 +125,15 @@ class ResponsesAssembly:
     def calls(self) -> list[Call]:
         """Return the function calls and custom calls."""
         body = self.body() or {}
-        details = mapping(body.get("incomplete_details") or {}, _AT)
-        limited = details.get("reason") == "max_output_tokens"
         output = [mapping(item, _AT) for item in items(body.get("output"), _AT)]
         done = {item.form.get("call_id"): item.done for item in self._items.values()}
         return [
             Call(
                 id=item.get("call_id"),
                 whole=(self._whole or done.get(item.get("call_id"), False))
-                and item.get("status") != "incomplete"
-                and not (limited and index == len(output) - 1),
+                and item.get("status") != "incomplete",
             )
-            for index, item in enumerate(output)
+            for item in output
             if item.get("type") in _CALLS
         ]
 
@@ -156,10 +153,8 @@ class ResponsesAssembly:
         deltas: list[Delta] = []
         response = mapping(found["response"], _AT)
         if response.get("usage"):
-            usage = mapping(response["usage"], _AT / "usage")
-            deltas.append(Delta(kind="usage", usage=self._codec.usage_from(usage)))
-            self.usage = usage
-            self._response["usage"] = usage
+            self.usage = self._response["usage"] = response["usage"]
+            deltas += usage_step(self._codec, self.usage)
         if output := items(response.get("output"), _AT / "response" / "output"):
             self._codec.decode_response({"model": "", **self._response, "error": None, "output": output})
             self._response["output"] = output

@@ -6,9 +6,10 @@ from typing import Any, Literal, Protocol, cast
 
 from msgspec import Struct
 
-from foreword.codecs.decoded import Response
+from foreword.codecs.decoded import Response, WireCodec
 from foreword.codecs.stream.payload import well_formed
 from foreword.core.usage import Usage
+from foreword.errors import MalformedResponse
 
 DeltaKind = Literal[
     "text", "thinking", "tool_call_start", "tool_call_arguments", "usage", "ping", "error", "done"
@@ -84,8 +85,8 @@ class Assembly(Protocol):
     """
 
     failure: Failure | None
-    usage: dict[str, Any] | None
-    """The last usage, in the wire's own form."""
+    usage: Any
+    """The last usage, in the wire's own form; None: none came."""
 
     @property
     def complete(self) -> bool:
@@ -104,6 +105,20 @@ class Assembly(Protocol):
     def calls(self) -> list[Call]:
         """Return the tool calls in the order of the body."""
         ...
+
+
+def usage_of(codec: WireCodec, usage: Any) -> Usage | None:
+    """Return the counts of a usage; None: none came, or it can't be read, which the response names as a doubt."""
+    try:
+        return codec.usage_from(usage) if usage else None
+    except MalformedResponse:
+        return None
+
+
+def usage_step(codec: WireCodec, usage: Any) -> list[Delta]:
+    """Return the step that tells of a usage, if there is anything to tell."""
+    counts = usage_of(codec, usage)
+    return [] if counts is None else [Delta(kind="usage", usage=counts)]
 
 
 def failure_from(error: Any) -> Failure:

@@ -10,27 +10,30 @@ from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
-    events = compiled.view.fold.events
-    target = compiled.target
     for index in range(start, compiled.size):
         unit = compiled.unit(index)
-        if unit.kind != "thinking" or not unit.events:
-            continue
-        event = events[unit.events[0]]
-        body = event.body
-        request = body.request if isinstance(body, Answered) and body.request is not None else -1
-        sent = events[request].body if request >= 0 else None
-        if not isinstance(sent, RequestSent) or event.origin not in OWN_ORIGINS:
-            fault = "reasoning that was not returned to us"
-        elif (sent.wire, sent.model) != (target.codec.wire, target.params.model):
-            fault = f"reasoning of {sent.model} on {sent.wire}"
-        elif event.seq == compiled.epoch.body.block:
-            continue  # what stands behind a compaction block is bound to that
-        elif target.spec.binds_thinking and request < compiled.epoch.seq:
-            fault = "reasoning bound to a prefix that no longer stands"
-        else:
-            continue
-        yield Broken(rule="reasoning_own", unit=index, events=unit.events, fault=fault)
+        if unit.kind == "thinking" and unit.events:
+            fault = strange(compiled, unit.events[0])
+            if fault is not None:
+                yield Broken(rule="reasoning_own", unit=index, events=unit.events, fault=fault)
+
+
+def strange(compiled: Compiled, seq: int) -> str | None:
+    """Say why the reasoning of a message can't be sent to this target in this epoch; None: it can."""
+    events, target = compiled.view.fold.events, compiled.target
+    event = events[seq]
+    body = event.body
+    request = body.request if isinstance(body, Answered) and body.request is not None else -1
+    sent = events[request].body if request >= 0 else None
+    if not isinstance(sent, RequestSent) or event.origin not in OWN_ORIGINS:
+        return "reasoning that was not returned to us"
+    if (sent.wire, sent.model) != (target.codec.wire, target.params.model):
+        return f"reasoning of {sent.model} on {sent.wire}"
+    if event.seq == compiled.epoch.body.block:
+        return None  # what stands behind a compaction block is bound to that
+    if target.binds_thinking and request < compiled.epoch.seq:
+        return "reasoning bound to a prefix that no longer stands"
+    return None
 
 
 RULE = Invariant(

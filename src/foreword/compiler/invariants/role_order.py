@@ -1,10 +1,11 @@
-"""The first message is the user's, but for a compaction block, and the last is not the assistant's."""
+"""The first message is the user's, but for a compaction block, and the last is not the assistant's, unless it waits."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.approvals_pending import waits
 from foreword.compiler.invariants.rule import Broken, Invariant
 
 
@@ -16,7 +17,8 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     if compiled.target.codec.turns:
         yield from _taken(compiled, start)
     last = compiled.size - 1
-    if compiled.size and compiled.unit(last).role == "assistant" and not compiled.target.spec.prefill:
+    speaks_last = compiled.unit(last).role == "assistant"
+    if speaks_last and not compiled.target.spec.prefill and not waits(compiled):
         events = compiled.unit(last).events
         yield Broken(rule="role_order", unit=last, events=events, fault="the assistant speaks last")
 
@@ -25,7 +27,9 @@ def _taken(compiled: Compiled, start: int) -> Iterator[Broken]:
     """Report messages of one role that follow each other on a server that wants turns."""
     for index in range(max(start, compiled.head + 1), compiled.size):
         before, unit = compiled.unit(index - 1), compiled.unit(index)
-        alike = before.section == "message" and before.role == unit.role and unit.role in ("user", "assistant")
+        alike = (
+            before.section == "message" and before.role == unit.role and unit.role in ("user", "assistant")
+        )
         if alike and compiled.target.codec.opens(before, unit):
             yield Broken(rule="role_order", unit=index, events=unit.events, fault="two messages of one role")
 

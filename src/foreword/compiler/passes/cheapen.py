@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.check import CutPoints
 from foreword.compiler.passes.externalize import rewrite_draft
 from foreword.compiler.passes.reduce import levels, plan_of, sizes_of
 from foreword.compiler.pricing import bill, is_cold, priced
@@ -24,7 +25,7 @@ def cheapen(compiled: Compiled) -> list[Draft]:
     if compiled.epoch.seq > last_sent or compiled.target.reader == "none":
         return []
     level = levels(policy.keep_interactions, policy.summary_ratio)[0]
-    plan = plan_of(compiled, level, sizes_of(compiled), 0)
+    plan = plan_of(compiled, level, sizes_of(compiled), CutPoints(view, compiled.target), 0)
     if not plan.cleared or not bill(compiled, plan.cleared).worth:
         return []
     why: Why = "cold" if is_cold(view, compiled.target.spec.cache_ttl_short) else "price"

@@ -6,6 +6,7 @@ from foreword.compiler.budget import Budget
 from foreword.compiler.excerpt import excerpt_tokens
 from foreword.compiler.policy import Policy
 from foreword.compiler.render import read_tool_name
+from foreword.compiler.terminal import settled
 from foreword.core.block import Text, ToolResult, plain_text
 from foreword.core.event import Draft, How, Replacement, Rewritten, Why
 from foreword.core.frame import frame
@@ -60,7 +61,7 @@ def _batch(
 def _sized(view: View, item: Interaction, target: Target) -> dict[int, int]:
     """Tokens of each result that is text and not replaced yet, by its position."""
     sized: dict[int, int] = {}
-    own = read_tool_name(view.fold.tools[1])
+    own = read_tool_name(view)
     for position, result in enumerate(item.results):
         seq = item.result_seqs[position]
         if result is None or seq is None or view.replacement(seq, view.position) is not None:
@@ -84,12 +85,12 @@ def excerpt_replacement(
     opened = view.fold.opened
     ref = f"{opened.alias if opened is not None else 'session'}#{seq}"
     text = plain_text(result.content)
-    call = recall(target.reader, read_tool_name(view.fold.tools[1]), ref)
+    call = recall(target.reader, read_tool_name(view), ref)
     lines = text.count("\n") + (not text.endswith("\n") and bool(text))
     how = f"whole: {call}" if call is not None else "the rest is not readable by this agent"
     shown = frame(
         "excerpt",
-        f"{excerpt_tokens(text, aim, target.counter)}\n[{lines} lines, {tokens} tokens; {how}]",
+        f"{excerpt_tokens(settled(text), aim, target.counter)}\n[{lines} lines, {tokens} tokens; {how}]",
         tool=item.calls[position].name,
         ref=ref,
     )

@@ -94,11 +94,12 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> Reduction:
     hard = budget.counted(max(0, budget.limit - budget.unseen))
     over = compiled.least > budget.limit
     sizes = sizes_of(compiled)
+    cuts = CutPoints(compiled.view, compiled.target)
     best: Plan | None = None
     for number, level in enumerate(levels(policy.keep_interactions, policy.summary_ratio)):
         if number < attempt:
             continue
-        plan = plan_of(compiled, level, sizes, low if number < 2 else high * 3 // 4)
+        plan = plan_of(compiled, level, sizes, cuts, low if number < 2 else high * 3 // 4)
         if best is None or plan.left < best.left:
             best = plan
         if plan.left <= (low if number < 2 else high):
@@ -132,7 +133,7 @@ def sizes_of(compiled: Compiled) -> Sizes:
     return Sizes(events=events, summaries=summaries)
 
 
-def _old_items(view: View, keep: int) -> list[Item]:
+def _old_items(view: View, cuts: CutPoints, keep: int) -> list[Item]:
     """Items before the ``keep`` newest interactions; the newest interaction, or the newest item, always stays."""
     items = view.fold.items
     oldest_kept = max(0, len(items) - 1)
@@ -143,18 +144,19 @@ def _old_items(view: View, keep: int) -> list[Item]:
             seen += 1
             if seen >= max(1, keep):
                 break
-    return items[: CutPoints(view).at_or_before(oldest_kept)]
+    return items[: cuts.at_or_before(oldest_kept)]
 
 
-def plan_of(compiled: Compiled, level: Level, sizes: Sizes, goal: int) -> Plan:
+def plan_of(compiled: Compiled, level: Level, sizes: Sizes, cuts: CutPoints, goal: int) -> Plan:
     """Work out what ``level`` would do to come down to ``goal`` counted tokens."""
     view = compiled.view
     block = block_of(view, compiled.epoch)
     told = set(view.fold.items[: block.covers]) | {block} if block is not None else set[Item]()
     old = [
         item
-        for item in _old_items(view, level.keep)
+        for item in _old_items(view, cuts, level.keep)
         if not item.kept
+        and item.seq not in cuts.tied
         and item.seq not in view.fold.revoked
         and item not in told
         and not isinstance(item, Change)
@@ -184,7 +186,7 @@ def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[
     """Results worth clearing: plain successes first, oldest first; errors last, since they may still matter."""
     view, policy, target = compiled.view, compiled.policy, compiled.target
     alias = view.fold.opened.alias if view.fold.opened is not None else "session"
-    read = read_tool_name(view.fold.tools[1])
+    read = read_tool_name(view)
     found: list[tuple[bool, int, Replacement]] = []
     for item in items:
         if not isinstance(item, Interaction):

@@ -1,0 +1,108 @@
+"""Sealing: an event's payload, and the two hashes that bind it to the log.
+
+``commit`` is H(nonce || payload): the nonce lives and dies with the payload, so an erased payload leaves a chain that
+verifies and a hash that betrays nothing. ``link`` chains header and commit to the event before
+(docs/decisions/0001-event-and-commitment.md).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from typing import Any
+
+import msgspec
+
+from foreword.core.canonical import lossless, read
+from foreword.core.event import Body, Draft, Event, kind_of
+from foreword.core.surrogates import mended
+
+GENESIS = b"\0" * 32
+NONCE_BYTES = 16
+SCHEMA = 1
+
+_encoder = msgspec.json.Encoder()
+"""Members stand in the order of their definition, those of plain dictionaries as they were given: a tool's schema
+must come back from the log with its keys in the order that was sent."""
+
+_decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
+
+
+def encode_body(body: Body) -> bytes:
+    """Return the payload: JSON with the tag inside.
+
+    Raises: InvalidNumber.
+    """
+    return lossless(body)
+
+
+def decode_body(kind: str, schema: int, payload: bytes) -> Body:
+    """Read a payload of any schema version ever written.
+
+    Raises: msgspec.DecodeError (the store translates it: it knows the place).
+    """
+    del kind, schema  # one schema so far; upcasters join here, keyed by (kind, schema)
+    try:
+        return _decoder.decode(payload)
+    except msgspec.DecodeError:
+        return msgspec.convert(read(payload), Body)
+
+
+def commit_of(nonce: bytes, payload: bytes) -> bytes:
+    """Return H(nonce || payload)."""
+    return hashlib.sha256(nonce + payload).digest()
+
+
+def link_of(previous: bytes, header: tuple[Any, ...], commit: bytes) -> bytes:
+    """Return the chain hash over the previous link, every header field and the commit."""
+    return hashlib.sha256(previous + _encoder.encode(header) + commit).digest()
+
+
+def header_of(event: Event) -> tuple[Any, ...]:
+    """Return the header fields that the chain covers, in their fixed order."""
+    return (
+        event.seq,
+        event.kind,
+        event.schema,
+        event.at,
+        event.actor,
+        event.origin,
+        event.trust,
+        event.tenant,
+        event.subject,
+        event.audience,
+        event.causes,
+    )
+
+
+def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce: bytes) -> Event:
+    """Make the event that follows ``previous`` (the link before it, or ``GENESIS``).
+
+    Raises: InvalidNumber.
+    """
+    payload = encode_body(draft.body)
+    commit = commit_of(nonce, payload)
+    event = Event(
+        seq=seq,
+        kind=kind_of(draft.body),
+        schema=SCHEMA,
+        at=at if draft.at is None else draft.at,
+        actor=draft.actor,
+        origin=draft.origin,
+        trust=draft.trust,
+        tenant=tenant,
+        subject=draft.subject,
+        audience=draft.audience,
+        causes=draft.causes,
+        commit=commit,
+        link=b"",
+        nonce=nonce,
+        body=None,
+    )
+    event = msgspec.structs.replace(event, link=link_of(previous, header_of(event), commit))
+    return with_body(event, draft.body, payload)
+
+
+def with_body(event: Event, body: Body, payload: bytes) -> Event:
+    """Return the event with its body, mended where it can't be sent as it came."""
+    shown = mended(body, payload)
+    return msgspec.structs.replace(event, body=shown, original=None if shown is body else body)

@@ -1,0 +1,54 @@
+"""Runs of tools: what a session records of the calls that its model asked for."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from msgspec import UNSET, UnsetType
+
+from foreword.core.block import Image, Opaque, Text, ToolResult
+from foreword.core.event import Draft, Run, ToolPrinted, ToolReturned, ToolStarted
+from foreword.core.outcome import CallOutcome, outcomes
+from foreword.engine.recording import Recording
+
+
+class ToolRuns(Recording):
+    """The part of a session that whoever runs the tools speaks to."""
+
+    start_marks: bool = False
+    """Whether ``started`` comes before every call runs of the answers recorded from now on, so that one without it
+
+    never began. Nothing is concluded for answers that come by ``sync``: their calls may have run before.
+    """
+
+    def started(self, call_id: str) -> int:
+        """Append that the oldest unfinished call of that id begins, before anything happens. Return its seq."""
+        return self.append(Draft(body=ToolStarted(call_id=call_id)))
+
+    def printed(self, call_id: str, text: str) -> int:
+        """Append output of a tool that runs; its result says all of it again. Return its seq."""
+        body = ToolPrinted(call_id=call_id, text=text)
+        return self.append(Draft(body=body, trust="tool", actor="tool"))
+
+    def returned(
+        self,
+        call_id: str,
+        content: str | Iterable[Text | Image | Opaque],
+        *,
+        is_error: bool = False,
+        exit_code: int | UnsetType | None = UNSET,
+        run: Run = "ended",
+    ) -> int:
+        """Append a tool's result. It answers the oldest open call of that id. Return its seq.
+
+        ``exit_code``: of a command; None: it ended and nobody knows with which, so its outcome is unknown; not given:
+        no command. ``run``: ``running`` in the background, so another result follows, or ``cancelled``.
+        """
+        blocks = (Text(text=content),) if isinstance(content, str) else tuple(content)
+        result = ToolResult(call_id=call_id, content=blocks, is_error=is_error)
+        body = ToolReturned(result=result, run=run, exit_code=exit_code)
+        return self.append(Draft(body=body, trust="tool", actor="tool"))
+
+    def outcomes(self, at: int | None = None) -> list[CallOutcome]:
+        """Return what the log knows of each call, as it knew it ``at`` a time (microseconds since 1970; None: now)."""
+        return outcomes(self.view, at=at)

@@ -1,0 +1,168 @@
+"""What a caller's list holds beside texts and calls, and lists cut otherwise than the log."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+from typing import Any
+
+import pytest
+
+from foreword.core.event import EpochStarted
+from foreword.engine.session import Session
+from foreword.errors import InvalidNumber
+from tests.engine.sessions import answer_message, session
+from tests.histories import referee_for, target_of
+
+CALL = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+CHAT: list[dict[str, Any]] = [
+    {"role": "system", "content": "be brief"},
+    {"role": "user", "name": "ann", "content": "hi"},
+    {"role": "assistant", "content": "look", "tool_calls": [CALL]},
+    {"role": "tool", "tool_call_id": "c1", "name": "bash", "content": "out"},
+]
+TEXT = {"type": "text", "text": "look"}
+USE = {"type": "tool_use", "id": "c1", "name": "bash", "input": {"x": 1}, "toolset_name": "set"}
+MORE = {"type": "tool_use", "id": "c2", "name": "bash", "input": {}}
+HI = {"role": "user", "content": "hi"}
+RESULTS = {
+    "role": "user",
+    "content": [
+        {"type": "tool_result", "tool_use_id": "c1", "content": "out", "toolset_name": "set"},
+        {"type": "tool_result", "tool_use_id": "c2", "content": "two"},
+    ],
+}
+ANTHROPIC: list[dict[str, Any]] = [HI, {"role": "assistant", "content": [TEXT, USE, MORE]}, RESULTS]
+RESPONSES: list[dict[str, Any]] = [
+    {"role": "user", "content": "hi"},
+    {"type": "custom_tool_call", "call_id": "c1", "name": "patch", "input": "x"},
+    {"type": "custom_tool_call_output", "call_id": "c1", "output": "out"},
+]
+
+
+def said(*blocks: dict[str, Any]) -> dict[str, Any]:
+    """An assistant's message."""
+    return {"role": "assistant", "content": list(blocks)}
+
+
+def legal(made: Session, body: bytes) -> dict[str, Any]:
+    """Return a request that a referee takes."""
+    assert made.target is not None
+    assert referee_for(made.target, foreign=True).judge(body).violations == ()
+    return json.loads(body)
+
+
+def test_members_of_results_are_sent_again() -> None:
+    """What the wire has and the model of blocks lacks stands beside a result as it stood in the list."""
+    for wire, listed in (("anthropic", ANTHROPIC), ("openai-chat", CHAT), ("openai-responses", RESPONSES)):
+        made = session(target_of(wire))
+        body = legal(made, made.sync(listed).request.body)
+        if wire == "anthropic":
+            assert body["messages"][2]["content"] == RESULTS["content"]
+        else:
+            assert body["messages" if wire == "openai-chat" else "input"][-1] == listed[-1]
+
+
+def test_the_name_of_who_speaks_is_sent_and_compared() -> None:
+    """Another name is another speaker: an edit, and so a fork."""
+    made = session(target_of("openai-chat"))
+    made.sync(CHAT)
+    assert made.sync(CHAT).forked_at is None
+    edited = copy.deepcopy(CHAT)
+    edited[1]["name"] = "bob"
+    synced = made.sync(edited)
+    assert synced.forked_at is not None
+    assert legal(made, synced.request.body)["messages"][1] == edited[1]
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "deepseek", "openai-responses"])
+def test_a_system_message_taken_out_is_sent_no_more(wire: str) -> None:
+    """It changes the instructions, so an epoch begins; one that the library set stays."""
+    listed = [{"role": "system", "content": "be brief"}, {"role": "user", "content": "hi"}]
+    made = session(target_of(wire))
+    assert b"be brief" in made.sync(listed).request.body
+    without = made.sync(listed[1:])
+    assert without.forked_at is None
+    assert b"be brief" not in without.request.body
+    assert [event.body.why for event in made.events if isinstance(event.body, EpochStarted)] == [
+        "start",
+        "manual",
+    ]
+    assert made.sync(listed[1:]).request.body == without.request.body
+    made.instruct("be kind")
+    assert b"be kind" in made.sync(listed[1:]).request.body
+
+
+@pytest.mark.parametrize(
+    "wire, listed",
+    [
+        ("anthropic", [HI, said({**USE, "input": {"x": math.nan}})]),
+        ("anthropic", [{"role": "user", "content": [{"type": "document", "source": {"x": math.inf}}]}]),
+        ("anthropic", [{"role": "user", "content": [{"type": "text", "text": "hi", "odd": math.nan}]}]),
+        (
+            "gemini",
+            [
+                {"role": "user", "parts": [{"text": "hi"}]},
+                {"role": "model", "parts": [{"functionCall": {"name": "f", "args": {"x": [-math.inf]}}}]},
+            ],
+        ),
+    ],
+)
+def test_a_number_that_json_lacks_is_refused(wire: str, listed: list[dict[str, Any]]) -> None:
+    """It would become null without a word; nothing is recorded."""
+    made = session(target_of(wire))
+    with pytest.raises(InvalidNumber):
+        made.sync(listed)
+    assert [event.kind for event in made.events] == ["session_opened"]
+
+
+SPLITS = [
+    [HI, said(TEXT), said(USE, MORE), RESULTS],
+    [HI, said(TEXT, USE), said(MORE), RESULTS],
+    [HI, said(TEXT), said(USE), said(MORE), RESULTS],
+]
+
+
+@pytest.mark.parametrize("split", SPLITS)
+def test_one_message_told_in_several_is_the_same(split: list[dict[str, Any]]) -> None:
+    """And several told in one: providers join neighbours of one role."""
+    for first, second in ((ANTHROPIC, split), (split, ANTHROPIC), (split, SPLITS[0])):
+        made = session(target_of("anthropic"))
+        body = made.sync(first).request.body
+        again = made.sync(second)
+        assert (again.appended, again.forked_at, again.shortened) == (0, None, ())
+        assert again.request.body == body
+        grown = made.sync(
+            [*second, {"role": "assistant", "content": "done"}, {"role": "user", "content": "on"}]
+        )
+        assert (grown.appended, grown.forked_at) == (2, None)
+        legal(made, grown.request.body)
+
+
+@pytest.mark.parametrize(
+    "edited",
+    [
+        [HI, said(TEXT), said(USE), RESULTS],
+        [HI, said(TEXT), HI, said(USE, MORE), RESULTS],
+        [HI, said(TEXT), said({**USE, "input": {"x": 2}}, MORE), RESULTS],
+        [HI, said(USE), said(TEXT, MORE), RESULTS],
+        [HI, said(TEXT)],
+    ],
+)
+def test_a_split_that_changes_something_is_an_edit(edited: list[dict[str, Any]]) -> None:
+    """A block that is gone, moved or another, or words between the parts."""
+    made = session(target_of("anthropic"))
+    made.sync(ANTHROPIC)
+    assert made.sync(edited).forked_at is not None
+
+
+def test_a_response_that_was_recorded_matches_its_parts() -> None:
+    """As when a client keeps text and calls of one response apart."""
+    made = session(target_of("anthropic"))
+    made.sync([HI])
+    made.answered(answer_message("one"))
+    made.answered(answer_message("two"))
+    joined = said({"type": "text", "text": "one"}, {"type": "text", "text": "two"})
+    synced = made.sync([HI, joined, {"role": "user", "content": "on"}])
+    assert (synced.appended, synced.forked_at) == (1, None)
