@@ -68,7 +68,8 @@ def state(fold: Fold) -> object:
     """Return everything that a compile reads of a fold, by value."""
     return (
         [told(item) for item in fold.items], fold.instructions, fold.tools, list(fold.sent), list(fold.epochs),
-        {asked: list(each) for asked, each in fold.reports.items()}, dict(fold.revoked), dict(fold.erased), list(fold.orphans), set(fold.late), set(fold.mended),
+        {asked: list(each) for asked, each in fold.reports.items()}, dict(fold.revoked), dict(fold.described),
+        dict(fold.erased), list(fold.orphans), set(fold.late), set(fold.mended),
         fold.rebuild, list(fold.repairs), list(fold.rewrites),
         list(fold.mangled), set(fold.opaque), set(fold.parted),
         fold.deferred, fold.findable, dict(fold.defined), list(fold.loaded), fold.detected, fold.language,
