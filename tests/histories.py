@@ -170,13 +170,13 @@ def faulty(view: View, policy: Policy, target: Target) -> set[str] | None:
     """Return the names of the rules that a request made now would break; None: none can be made yet.
 
     Left out is what later passes see to, whatever earlier ones did: that a request only adds to what was sent, for
-    which an epoch may be due, and that it ends with the user.
+    which an epoch may be due, that it ends with the user, and that nothing then stands behind what is under way.
     """
     try:
         compiled = compile(view, policy, target)
     except (CompileError, EmptyRequest):
         return None
-    return {fault.rule for fault in broken(compiled)} - {"prefix_grows", "role_order"}
+    return {fault.rule for fault in broken(compiled)} - {"prefix_grows", "role_order", "approvals_pending"}
 
 
 class Walk:

@@ -6,11 +6,11 @@ Errors of other libraries are translated where they enter, never passed through.
 This module imports nothing, so that every layer can raise from it.
 
     ForewordError
-    ├ InvalidText · InvalidNumber
+    ├ InvalidText · InvalidNumber · InvalidValue
     ├ MissingExtra
     ├ CatalogError       UnknownModel · WireMismatch
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
-    ├ CompileError       OverBudget · EmptyRequest · InvariantBroken · SpendLimitReached · SpendUnknown
+    ├ CompileError       OverBudget · EmptyRequest · StringTooLong · InvariantBroken · SpendLimitReached · SpendUnknown
     ├ CodecError         UnknownWire · MalformedRequest · MalformedResponse
     ├ ImportFailed
     ├ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference · ErasureIncomplete
@@ -44,6 +44,20 @@ class InvalidNumber(ForewordError):
         super().__init__(
             f"{value} is no JSON number: no log and no wire can hold it; give null or a string in its place"
         )
+
+
+class InvalidValue(ForewordError):
+    """A value that its field can't hold; nothing was recorded.
+
+    ``kind``: of the event. ``field``: the place in it, such as ``result.content[0].text``; "": none in particular.
+    """
+
+    def __init__(self, kind: str, field: str, fault: str) -> None:
+        self.kind = kind
+        self.field = field
+        self.fault = fault
+        where = f"{kind}: {field}" if field else kind
+        super().__init__(f"{where}: {fault}; nothing was recorded; give what the field's definition takes")
 
 
 class MissingExtra(ForewordError):
@@ -200,6 +214,25 @@ class OverBudget(CompileError):
             f"required content needs {needed:,} tokens, the window is {window:,} with {reserve_output:,} reserved "
             f"for output and {unseen:,} for the unseen prefix; largest: {largest}; the smallest window that would "
             f"do with this reserve is {smallest_window:,}"
+        )
+
+
+class StringTooLong(CompileError):
+    """A string that may not be cut is longer than the server takes; the request was not handed out.
+
+    ``length`` and ``limit`` in characters. ``path``: where in the request. ``events``: those it may come from.
+    """
+
+    def __init__(self, session: str, path: str, length: int, limit: int, events: tuple[int, ...]) -> None:
+        self.session = session
+        self.path = path
+        self.length = length
+        self.limit = limit
+        self.events = events
+        where = f" (events {', '.join(map(str, events))})" if events else ""
+        super().__init__(
+            f"session {session}: {path} of the request{where} has {length:,} characters, the server takes {limit:,}; "
+            f"shorten it, or revoke or erase what holds it"
         )
 
 

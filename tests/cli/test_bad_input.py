@@ -199,3 +199,17 @@ def test_a_model_on_a_wire_that_is_not_its_own_is_one_line(
     )
     assert "no profile has this name" in one_line(run(*asked, "--endpoint", "nope", code=2))
     run(*(word for word in asked if word != "--commit"), "--endpoint", "openrouter")
+
+
+@pytest.mark.parametrize(
+    "args, words",
+    [
+        (("gate", "cache", "session.json", "--baseline", "nan", "--tolerance", "0.1"), "no number from 0 to 1"),
+        (("doctor", "--local", "http://[::1"), "is no address"),
+    ],
+)
+def test_what_is_no_value_at_all_is_one_line(
+    args: tuple[str, ...], words: str, run: Run, session_file: Path
+) -> None:
+    """A number that is none, an address that can't be taken apart."""
+    assert words in one_line(run(*args, code=2))

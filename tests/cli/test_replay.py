@@ -138,6 +138,16 @@ def test_a_session_of_the_store_is_replayed_beside_itself(
     assert (same["added"], same["events"]) == (0, row["events"])
 
 
+def test_a_replay_has_its_own_store_whatever_the_default_is(
+    run: Run, home: Path, session_file: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A store named in the environment is that of the user's sessions; `blame` finds the replay's in its folder."""
+    monkeypatch.setenv("FOREWORD_STORE", str(home / "mine"))
+    run("replay", session_file, *TARGET, "--out", "out")
+    assert not (home / "mine").exists()
+    assert "entered" in run("blame", "pressure 7 mbar", "out").output
+
+
 def test_a_path_reader_finds_every_file_that_requests_name(run_json: RunJson, home: Path) -> None:
     """Whatever a manifest says how to get back is there."""
     big = write(home / "big.json", conversation(5, lines=700))

@@ -42,9 +42,16 @@ def test_a_files_name_is_counted_and_noted(run: Run, session_file: Path) -> None
     assert run("tokens", "no such file.txt").stderr == ""
 
 
+def test_half_a_character_counts_as_what_is_sent_for_it(run_json: RunJson) -> None:
+    """U+FFFD stands in its place, in the count, the size and the pieces."""
+    given = run_json("tokens", "a\ud800b", "--pieces")
+    sent = run_json("tokens", "a\ufffdb", "--pieces")
+    assert given == sent
+    assert (given["characters"], given["bytes"]) == (3, 5)
+
+
 def test_text_that_is_no_text_is_refused(run: Run) -> None:
-    """A lone surrogate and bytes that are not UTF-8: one line each."""
-    assert "lone surrogate U+D800" in one_line(run("tokens", "a\ud800", code=2))
+    """Bytes that are not UTF-8: one line."""
     assert "byte 2 is 0xff" in one_line(run("tokens", "-", stdin=b"ab\xff", code=2))
 
 

@@ -31,7 +31,7 @@ from tests.codecs.values import anthropic_messages, tools
 
 CODEC = AnthropicCodec()
 MESSAGE_PARAM: TypeAdapter[Any] = TypeAdapter(anthropic.types.MessageParam)
-PNG = "iVBORw0KGgo="
+PNG = "iVBORw0KGgpJRU5E"
 
 
 def sent(*blocks: Block, role: Role = "user", wire: str | None = None, thinking: bool = True) -> list[Any]:
@@ -119,6 +119,58 @@ def test_arguments_are_spliced_in_as_they_came(arguments: str, written: str) -> 
     assert written in piece.data.decode()
     assert bool(piece.lost) == ('"arguments"' in written)
     json.loads(piece.data)
+
+
+def test_no_message_ends_in_reasoning() -> None:
+    """An answer that was cut there would be refused in every later request."""
+    said, thought = Text(text="c"), Thinking(text="a", signature="s")
+    message = Message(role="assistant", blocks=(thought, said, thought, Thinking(data="d"), Text(text=" ")))
+    pieces = CODEC.message(message, thinking=True)
+    assert [piece.source for piece in pieces] == [0, 1]
+    assert pieces[0].lost == ("reasoning", "reasoning")
+    assert sent(thought, role="assistant") == []
+
+
+PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": PNG}}
+PAGE = {"type": "document", "source": {"type": "text", "media_type": "text/plain", "data": "x"}}
+
+
+def test_a_failed_result_holds_only_text() -> None:
+    """What else it has follows all results of the message, below its call's name; what can't is told."""
+    picture = Image(media_type="image/png", data=PNG)
+    page = Opaque(wire="anthropic", form="document", raw=json.dumps(PAGE))
+    found = Opaque(wire="anthropic", form="tool_reference", raw='{"type":"tool_reference","tool_name":"t"}')
+    failed = ToolResult(call_id="a", content=(Text(text="no"), picture, page, found), is_error=True)
+    plain = ToolResult(call_id="b", content=(picture,))
+    texts = ["no", "[image: below]", "[document: below]"]
+    texts.append("[tool_reference, not shown: a failed result holds text only]")
+    expected = [
+        {
+            "type": "tool_result",
+            "tool_use_id": "a",
+            "content": [{"type": "text", "text": text} for text in texts],
+            "is_error": True,
+        },
+        {"type": "tool_result", "tool_use_id": "b", "content": [PICTURE]},
+        {"type": "text", "text": "[of the failed result of call a]"},
+        PICTURE,
+        PAGE,
+    ]
+    pieces = CODEC.results([failed, plain])
+    assert [json.loads(piece.data) for piece in pieces] == expected
+    assert [piece.source for piece in pieces] == [0, 1, 0, 0, 0]
+    assert [piece.media_tokens > 0 for piece in pieces] == [False, True, False, True, True]
+    assert pieces[0].lost == ("tool_reference in a failed result",)
+    assert sent(failed, plain, wire="anthropic") == expected
+
+
+def test_a_picture_that_a_failed_result_can_not_show_is_told_in_it() -> None:
+    """Nothing follows the results then."""
+    broken = ToolResult(call_id="a", content=(Image(media_type="image/png", data="AAAA"),), is_error=True)
+    (result,) = sent(broken)
+    assert result["content"] == [
+        {"type": "text", "text": "[image image/png, not shown: its data is no picture]"}
+    ]
 
 
 def test_reasoning_is_sent_only_with_a_signature_and_when_asked() -> None:
@@ -292,8 +344,12 @@ def test_keys_that_foreword_writes_itself_are_refused() -> None:
         ),
         ({"max_tokens": None}, "max_tokens"),
         (
-            {"messages": [{"role": "assistant", "content": [{"type": "tool_use", "id": "i", "name": "n"}]}]},
-            "messages.0.content.0.input",
+            {
+                "messages": [
+                    {"role": "assistant", "content": [{"type": "tool_use", "name": "n", "input": {}}]}
+                ]
+            },
+            "messages.0.content.0.id",
         ),
         ({"system": [{"type": "image", "source": {"type": "url", "url": "u"}}]}, "system.0"),
     ],

@@ -20,8 +20,8 @@ from tests.codecs.values import deepseek_messages
 
 CODEC = DeepSeekCodec()
 MESSAGE_PARAM: TypeAdapter[Any] = TypeAdapter(openai.types.chat.ChatCompletionMessageParam)
-CALL = ToolCall(id="a", name="t", arguments="{")
-WIRE_CALL = {"id": "a", "type": "function", "function": {"name": "t", "arguments": "{"}}
+CALL = ToolCall(id="a", name="t", arguments="{}")
+WIRE_CALL = {"id": "a", "type": "function", "function": {"name": "t", "arguments": "{}"}}
 CALLED = {"role": "assistant", "content": None, "tool_calls": [WIRE_CALL]}
 ON, OFF = ({"thinking": {"type": word}} for word in ("enabled", "disabled"))
 MINE, OTHER = Thinking(text="why"), Thinking(text="why", signature="s")

@@ -30,7 +30,7 @@ from tests.codecs.body import as_unit, body_of
 from tests.codecs.values import gemini_messages, tools
 
 CODEC = GeminiCodec()
-PNG = "iVBORw0KGgo="
+PNG = "iVBORw0KGgpJRU5E"
 SIGNED = {"thoughtSignature": "Er0C+/8="}
 PLACEHOLDER = base64.b64encode(b"skip_thought_signature_validator").decode()
 CALL = ToolCall(id="a", name="t", arguments='{"b": 1,  "a": 2}')
@@ -81,8 +81,8 @@ def test_tools_are_of_the_sdks_type(given_: list[ToolSpec]) -> None:
         [{"text": "why", "thought": True, **SIGNED}, {"text": "a"}],
         [{**WIRE_CALL, **SIGNED}, WIRE_CALL],
         [{"text": "a"}, {**WIRE_CALL, **SIGNED}],
-        [{"functionCall": {"name": "t", "args": {}}}],
-        [{"functionCall": {"name": "t", "args": {}, "willContinue": True}}],
+        [{"functionCall": {"name": "t", "args": {}}, **SIGNED}],
+        [{"functionCall": {"name": "t", "args": {}, "willContinue": True}, **SIGNED}],
         [
             {"executableCode": {"language": "PYTHON", "code": "1"}, **SIGNED},
             {"codeExecutionResult": {"output": "1"}},
@@ -161,10 +161,16 @@ def test_a_call_that_this_model_did_not_sign_gets_the_placeholder(wire: str | No
     assert pieces[0].lost == ("reasoning",)
 
 
-def test_an_unsigned_call_of_this_wire_stays_unsigned() -> None:
-    """Models that sign nothing gave it so."""
-    assert again(WIRE_CALL) == [WIRE_CALL]
+def test_a_first_call_that_came_unsigned_gets_the_placeholder() -> None:
+    """The provider refuses a step whose first call has none; the others have none anyway. A server answers as it is."""
+    signed = {**WIRE_CALL, "thoughtSignature": PLACEHOLDER}
+    assert again(WIRE_CALL, WIRE_CALL) == [signed, WIRE_CALL]
+    assert again({**WIRE_CALL, "thoughtSignature": ""}) == [signed]
+    assert again(WIRE_CALL, {**WIRE_CALL, **SIGNED}) == [signed, {**WIRE_CALL, **SIGNED}]
     assert again({"text": "why", "thought": True}, {"text": "a"}) == [{"text": "a"}]
+    (message,) = CODEC.decode_messages([{"role": "model", "parts": [WIRE_CALL]}])
+    answer = CODEC.encode_response(Response(message=message, model="m"))
+    assert answer["candidates"][0]["content"]["parts"] == [WIRE_CALL]
 
 
 def test_arguments_are_spliced_in_as_they_came() -> None:
@@ -239,6 +245,19 @@ def test_a_name_that_no_provider_takes_still_stands_for_no_id() -> None:
     ]
     found = [next(iter(json.loads(piece.data).values())) for piece in pieces]
     assert [("id" in each, each["name"]) for each in found] == [(False, found[0]["name"])] * 2
+
+
+def test_a_call_without_a_name_and_its_result_have_one_name() -> None:
+    """The stand-in of the name, in both."""
+    call = Message(role="assistant", blocks=(ToolCall(id="a", name="", arguments="{}"),))
+    asks = CODEC.message(call, thinking=False)[0]
+    answers = CODEC.results([ToolResult(call_id="a", content=(Text(text="out"),))], call)[0]
+    named = json.loads(asks.data)["functionCall"]
+    assert json.loads(answers.data)["functionResponse"] == {
+        "id": "a",
+        "name": named["name"],
+        "response": {"output": "out"},
+    }
 
 
 def test_the_model_is_a_unit_without_bytes() -> None:
@@ -400,7 +419,6 @@ def test_what_is_refused() -> None:
         ({"parts": "x"}, "contents.0.parts"),
         ({"parts": [{"text": 5}]}, "contents.0.parts.0.text"),
         ({"parts": [{"functionCall": {"args": {}}}]}, "contents.0.parts.0.functionCall.name"),
-        ({"parts": [{"functionCall": {"name": "t", "args": []}}]}, "contents.0.parts.0.functionCall.args"),
         (
             {"parts": [{"functionResponse": {"name": "t", "response": "x"}}]},
             "contents.0.parts.0.functionResponse.response",

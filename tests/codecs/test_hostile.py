@@ -34,7 +34,10 @@ INSTEAD = (
 )
 MARK = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
 TEXT = {"type": "text", "text": "t", **MARK}
-PICTURE = {"type": "image", "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}}
+PICTURE = {
+    "type": "image",
+    "source": {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgpJRU5E"},
+}
 REQUESTS: dict[str, dict[str, Any]] = {
     "anthropic": {
         "model": "m",
@@ -69,7 +72,7 @@ REQUESTS: dict[str, dict[str, Any]] = {
             {"role": "system", "content": [{"type": "text", "text": "t"}]},
             {
                 "role": "user",
-                "content": [{"type": "image_url", "image_url": {"url": "data:;base64,iVBORw0KGgo="}}],
+                "content": [{"type": "image_url", "image_url": {"url": "data:;base64,iVBORw0KGgpJRU5E"}}],
             },
             {
                 "role": "assistant",
@@ -101,7 +104,7 @@ REQUESTS["openai-responses"] = {
             "role": "user",
             "content": [
                 {"type": "input_text", "text": "t"},
-                {"type": "input_image", "image_url": "data:;base64,iVBORw0KGgo=", "detail": "low"},
+                {"type": "input_image", "image_url": "data:;base64,iVBORw0KGgpJRU5E", "detail": "low"},
             ],
         },
         {
@@ -133,7 +136,7 @@ REQUESTS["gemini"] = {
     "contents": [
         {
             "role": "user",
-            "parts": [{"text": "t"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}],
+            "parts": [{"text": "t"}, {"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgpJRU5E"}}],
         },
         {
             "role": "model",
@@ -150,7 +153,7 @@ REQUESTS["gemini"] = {
                         "id": "i",
                         "name": "n",
                         "response": {"output": "x"},
-                        "parts": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgo="}}],
+                        "parts": [{"inlineData": {"mimeType": "image/png", "data": "iVBORw0KGgpJRU5E"}}],
                     }
                 }
             ],

@@ -31,7 +31,7 @@ from tests.codecs.values import chat_messages, tools
 
 CODEC = OpenAIChatCodec()
 MESSAGE_PARAM: TypeAdapter[Any] = TypeAdapter(openai.types.chat.ChatCompletionMessageParam)
-PNG = "iVBORw0KGgo="
+PNG = "iVBORw0KGgpJRU5E"
 CALL = ToolCall(id="a", name="t", arguments="{}")
 WIRE_CALL = {"id": "a", "type": "function", "function": {"name": "t", "arguments": "{}"}}
 
@@ -107,11 +107,26 @@ def test_reasoning_left_out_counts_as_lost_and_alone_gives_nothing() -> None:
     assert sent(Thinking(text="t"), role="assistant") == []
 
 
-@pytest.mark.parametrize("arguments", ["", '{"a":', '{"b": 1,  "a": 2}', "\\"])
-def test_arguments_pass_through_unchanged(arguments: str) -> None:
-    """They are a string on this wire, valid JSON or not."""
-    (message,) = sent(ToolCall(id="a", name="t", arguments=arguments), role="assistant")
-    assert message["tool_calls"][0]["function"]["arguments"] == arguments
+@pytest.mark.parametrize(
+    "arguments, shown",
+    [
+        ('{"b": 1,  "a": 2}', '{"b": 1,  "a": 2}'),
+        ("", "{}"),
+        (" ", "{}"),
+        ('{"a":', '{"arguments":"{\\"a\\":"}'),
+        ("[1]", '{"arguments":"[1]"}'),
+        ("null", '{"arguments":"null"}'),
+        ("\\", '{"arguments":"\\\\"}'),
+    ],
+)
+def test_arguments_are_one_object_and_unchanged_when_they_came_so(arguments: str, shown: str) -> None:
+    """Servers parse those of a history. What a server answers is what the model wrote."""
+    message = Message(role="assistant", blocks=(ToolCall(id="a", name="t", arguments=arguments),))
+    (piece,) = CODEC.message(message, thinking=True)
+    assert json.loads(piece.data)["tool_calls"][0]["function"]["arguments"] == shown
+    assert bool(piece.lost) == ("arguments" in shown)
+    answer = CODEC.encode_response(Response(message=message, model="m"))["choices"][0]["message"]
+    assert answer["tool_calls"][0]["function"]["arguments"] == arguments
 
 
 def test_results_come_in_order_and_their_pictures_after_them() -> None:
@@ -328,8 +343,8 @@ def test_keys_that_foreword_writes_itself_are_refused() -> None:
         ({"role": "tool", "content": "x"}, "messages.0.tool_call_id"),
         ({"role": "assistant", "tool_calls": [{"id": "a"}]}, "messages.0.tool_calls.0.function"),
         (
-            {"role": "assistant", "tool_calls": [{"id": "a", "function": {"name": "t", "arguments": {}}}]},
-            "messages.0.tool_calls.0.function.arguments",
+            {"role": "assistant", "tool_calls": [{"id": "a", "function": {"arguments": "{}"}}]},
+            "messages.0.tool_calls.0.function.name",
         ),
     ],
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from foreword.core.block import Image, Message, Text, ToolSpec
+from foreword.core.block import Image, Message, Text, ToolCall, ToolSpec
 from foreword.core.catalog import Catalog
 from foreword.core.event import Draft, Said
 from foreword.engine.session import Session
@@ -72,6 +72,20 @@ def test_a_picture_next_to_words_of_the_same_role_is_kept_apart() -> None:
     said = messages(session)
     assert [one["role"] for one in said] == ["user", "assistant", "user"]
     assert said[2]["content"][1]["type"] == "image_url"
+
+
+def test_a_change_in_a_loop_is_told_as_the_users() -> None:
+    """No message of the operator stands in mid-conversation; what is said next goes on in the same message."""
+    session = opened()
+    session.say("go")
+    session.compile()
+    session.answered(Message(role="assistant", blocks=(ToolCall(id="c", name="bash", arguments="{}"),)))
+    session.offer([ToolSpec(name="find", deferred=True)])
+    session.returned("c", "ok")
+    roles = ["user", "assistant", "tool", "user"]
+    assert [one["role"] for one in messages(session)] == roles
+    session.say("more")
+    assert [one["role"] for one in messages(session)] == roles
 
 
 def test_one_system_message_opens_the_request() -> None:

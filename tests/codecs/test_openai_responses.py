@@ -33,7 +33,7 @@ from tests.codecs.values import responses_messages, tools
 CODEC = OpenAIResponsesCodec()
 WIRE = "openai-responses"
 ITEM: TypeAdapter[Any] = TypeAdapter(ResponseInputItemParam)
-PNG = "iVBORw0KGgo="
+PNG = "iVBORw0KGgpJRU5E"
 CALL = ToolCall(id="a", name="t", arguments="{}")
 WIRE_CALL = {"type": "function_call", "call_id": "a", "name": "t", "arguments": "{}"}
 PICTURE = {"type": "input_image", "detail": "auto", "image_url": f"data:image/png;base64,{PNG}"}
@@ -270,10 +270,41 @@ def test_results_hold_pictures_and_tell_failure_in_words() -> None:
     assert all(piece.lost == ("is_error, told as text",) for piece in pieces)
 
 
-@pytest.mark.parametrize("arguments", ["", '{"a":', '{"b": 1,  "a": 2}', "\\"])
-def test_arguments_pass_through_unchanged(arguments: str) -> None:
-    """They are a string on this wire, valid JSON or not."""
-    (item,) = sent(ToolCall(id="a", name="t", arguments=arguments), role="assistant")
+def test_an_answer_of_no_text_is_left_out() -> None:
+    """Unless reasoning led to it, which is refused without it."""
+    said = {
+        "type": "message",
+        "role": "assistant",
+        "id": "m",
+        "content": [{"type": "output_text", "text": "a"}],
+    }
+    empty = said | {"id": "e", "content": [{"type": "output_text", "text": ""}]}
+    assert again([empty]) == []
+    assert again([said, empty, CALLED]) == [said, CALLED]
+    assert again([REASONING, empty, CALLED]) == [REASONING, empty, CALLED]
+    (message,) = CODEC.decode_messages([empty])
+    assert len(CODEC.encode_response(Response(message=message, model="m"))["output"]) == 1
+
+
+@pytest.mark.parametrize(
+    "arguments, shown",
+    [
+        ('{"b": 1,  "a": 2}', '{"b": 1,  "a": 2}'),
+        ("", "{}"),
+        (" ", "{}"),
+        ('{"a":', '{"arguments":"{\\"a\\":"}'),
+        ("[1]", '{"arguments":"[1]"}'),
+        ("null", '{"arguments":"null"}'),
+        ("\\", '{"arguments":"\\\\"}'),
+    ],
+)
+def test_arguments_are_one_object_and_unchanged_when_they_came_so(arguments: str, shown: str) -> None:
+    """Servers parse those of a history. What a server answers is what the model wrote."""
+    message = Message(role="assistant", blocks=(ToolCall(id="a", name="t", arguments=arguments),))
+    (piece,) = CODEC.message(message, thinking=True)
+    assert json.loads(piece.data)["arguments"] == shown
+    assert bool(piece.lost) == ("arguments" in shown)
+    (item,) = CODEC.encode_response(Response(message=message, model="m"))["output"]
     assert item["arguments"] == arguments
 
 
@@ -364,7 +395,7 @@ def test_what_is_refused() -> None:
         ({"role": "robot", "content": "x"}, "input.0.role"),
         ({"role": "user", "content": [{"type": "input_text"}]}, "input.0.content.0.text"),
         ({"type": "function_call", "name": "t", "arguments": "{}"}, "input.0.call_id"),
-        ({"type": "function_call", "call_id": "a", "name": "t", "arguments": {}}, "input.0.arguments"),
+        ({"type": "function_call", "call_id": "a", "arguments": "{}"}, "input.0.name"),
         ({"type": "function_call_output", "output": "x"}, "input.0.call_id"),
         ({"type": "reasoning", "summary": [5]}, "input.0.summary.0"),
     ],

@@ -65,8 +65,13 @@ def merged(messages: tuple[Message, ...], wire: str) -> tuple[Message, ...]:
     """Merge neighbours of one role where the wire does; reasoning that led to nothing is not sent to Anthropic."""
     found: list[Message] = []
     for message in messages:
-        if wire == "anthropic" and all(isinstance(block, Thinking) for block in message.blocks):
-            continue
+        if wire == "anthropic":
+            blocks = list(message.blocks)
+            while blocks and isinstance(blocks[-1], Thinking):
+                blocks.pop()
+            if not blocks:
+                continue
+            message = replace(message, blocks=tuple(blocks))
         if message.role in MERGED.get(wire, ()) and found and found[-1].role == message.role:
             found[-1] = Message(role=message.role, blocks=found[-1].blocks + message.blocks, wire=wire)
         else:

@@ -19,15 +19,16 @@ objects = st.dictionaries(names, json_values, max_size=2)
 arguments = objects.map(lambda value: compact(value).decode())
 SEARCH = {"type": "search", "query": "q"}
 text_blocks = st.builds(Text, text=texts)
-SIGNATURES = {
-    "image/png": b"\x89PNG\r\n\x1a\n",
-    "image/jpeg": b"\xff\xd8\xff",
-    "image/gif": b"GIF8",
-    "image/webp": b"RIFF",
+PICTURES = {
+    "image/png": (b"\x89PNG\r\n\x1a\n", b"IEND"),
+    "image/jpeg": (b"\xff\xd8\xff", b"\xff\xd9"),
+    "image/gif": (b"GIF8", b"\0;"),
+    "image/webp": (b"RIFF\x04\0\0\0WEBP", b""),
 }
+"""Media type -> how such a file begins and ends."""
 images = st.builds(
-    lambda kind, rest: Image(media_type=kind, data=b64encode(SIGNATURES[kind] + rest).decode()),
-    st.sampled_from(sorted(SIGNATURES)),
+    lambda kind, rest: Image(media_type=kind, data=b64encode(rest.join(PICTURES[kind])).decode()),
+    st.sampled_from(sorted(PICTURES)),
     st.binary(max_size=9),
 ) | st.builds(Image, url=names.map(lambda name: f"https://example.com/{name}.png"))
 calls = st.builds(ToolCall, id=ids, name=names, arguments=arguments)
@@ -42,10 +43,9 @@ tools = st.builds(
 def anthropic_messages() -> st.SearchStrategy[Message]:
     """Messages with every kind of block where that wire has it."""
     results = st.builds(
-        ToolResult,
-        call_id=ids,
-        content=st.lists(text_blocks | images, max_size=3).map(tuple),
-        is_error=st.booleans(),
+        ToolResult, call_id=ids, content=st.lists(text_blocks | images, max_size=3).map(tuple)
+    ) | st.builds(
+        ToolResult, call_id=ids, content=st.lists(text_blocks, max_size=3).map(tuple), is_error=st.just(True)
     )
     thinking = st.builds(Thinking, text=st.just("") | texts, signature=ids) | st.builds(Thinking, data=ids)
     unknown = st.builds(
@@ -181,9 +181,9 @@ def deepseek_messages() -> st.SearchStrategy[Message]:
 
 
 def gemini_messages() -> st.SearchStrategy[Message]:
-    """Messages with every kind of part; results first, a text before pictures in each."""
+    """Messages with every kind of part, each call signed; results first, a text before pictures in each."""
     signatures = st.binary(min_size=1, max_size=9).map(lambda raw: b64encode(raw).decode())
-    signed = st.none() | signatures.map(lambda signature: {"thoughtSignature": signature})
+    signed = signatures.map(lambda signature: {"thoughtSignature": signature})
     results = st.builds(
         lambda id_, name, text, pictures, failed: ToolResult(
             call_id=id_,
@@ -203,7 +203,7 @@ def gemini_messages() -> st.SearchStrategy[Message]:
         ),
         objects,
     )
-    said = st.builds(Text, text=texts, extra=signed)
+    said = st.builds(Text, text=texts, extra=st.none() | signed)
     thinking = st.builds(Thinking, text=st.just("") | texts, signature=signatures)
     called = st.builds(ToolCall, id=ids, name=names, arguments=arguments, extra=signed)
     user = st.tuples(

@@ -280,6 +280,24 @@ def test_on_responses_a_callers_own_member_counts_by_name_and_description() -> N
     assert counts[0] - counts[1] > 180
 
 
+@pytest.mark.parametrize("withdrawn", [True, False])
+def test_without_any_tool_a_search_is_told_in_words(withdrawn: bool) -> None:
+    """No tool can be listed then, and a reference to what is not listed is refused; the same when none ever was."""
+    made = begun(target_of("anthropic", reader="none"), *((SEARCH, A, B) if withdrawn else ()))
+    asked(made)
+    found_by_search(made, "beta")
+    made.say("go on")
+    if withdrawn:
+        assert b'"tool_reference"' in asked(made).body
+    made.offer([])
+    made.instruct("You help otherwise.")
+    body = plain(asked(made).body)
+    assert "tools" not in body
+    kinds = {block["type"] for message in body["messages"] for block in message["content"]}
+    assert kinds == {"text"}
+    assert "[tool_search_tool_result of anthropic" in json.dumps(body)
+
+
 def test_the_change_is_recorded() -> None:
     """One event says what is told, with the tools' event as its cause."""
     made = begun(target_of("gemini"), A, B)

@@ -10,6 +10,7 @@ import pytest
 
 from foreword.compiler.compile import compile
 from foreword.core.block import ToolSpec
+from foreword.core.catalog import Catalog
 from foreword.core.event import EpochStarted
 from foreword.core.view import View
 from foreword.engine.session import Session
@@ -71,6 +72,31 @@ def test_a_hard_epoch_inside_a_tool_loop_is_legal() -> None:
         made.record(body)
         made.returned(f"c{number}", "\n".join(f"{n} words of output" for n in range(20)))
     assert "hard" in whys(made)
+
+
+def test_reasoning_stays_with_its_call_where_it_is_only_not_read() -> None:
+    """A wire that never refuses moved reasoning, but calls without it, keeps it over an epoch, as it came."""
+    name = MODELS["openai-responses"]
+    catalog = Catalog.load().override(f'[[model]]\nid = "{name}"\nbinds_thinking = true\n')
+    target = target_of("openai-responses", 6_000, catalog=catalog)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.say("go")
+    for number in range(40):
+        script.answer = Answer(thinking=f"thought {number}", calls=(Call(name="bash", id=f"c{number}"),))
+        compiled = made.compile()
+        assert all(unit.kind != "notice" for unit in compiled.units)
+        verdict = referee.judge(compiled.body)
+        assert verdict.violations == ()
+        status, body = referee.respond(compiled.body)
+        assert status == 200, body
+        made.record(body)
+        made.returned(f"c{number}", "\n".join(f"{n} words of output" for n in range(20)))
+    compiled = made.compile()
+    assert "hard" in whys(made)
+    base = [unit for unit in compiled.units if unit.by == "base" and unit.events]
+    assert sum(unit.kind == "thinking" for unit in base) == sum(unit.kind == "tool_call" for unit in base) > 0
 
 
 def test_nothing_else_starts_an_epoch() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from pathlib import Path
 
 import pytest
@@ -10,9 +11,11 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from foreword.compiler.policy import Policy
+from foreword.core.block import ToolSpec
 from foreword.core.catalog import Catalog
-from foreword.core.event import EpochStarted
+from foreword.core.event import EpochStarted, Event
 from foreword.core.target import Target
+from foreword.core.view import Fold
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.histories import BOUND, MODELS, OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of
@@ -122,3 +125,24 @@ def test_random_policies_and_budgets(
     target = target_of(wire, window, reader=reader)
     session = Session.open(None, "history", target=target, policy=policy, clock=counting_clock())
     Walk(rng, session, seed=rng.randint(0, 9)).run(names)
+
+
+def test_a_request_is_read_without_folding_its_log_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log goes on by the event of the request itself; its bytes and headers are there all the same."""
+    made = Session.open(None, "s", target=TARGETS["anthropic"])
+    made.offer([ToolSpec(name="bash"), ToolSpec(name="rare", deferred=True)])
+    made.say("go")
+    compiled = made.compile()
+    folded: list[int] = []
+
+    class Counted(Fold):
+        def __init__(self, events: Iterable[Event]) -> None:
+            folded.append(1)
+            super().__init__(events)
+
+    monkeypatch.setattr("foreword.core.view.Fold", Counted)
+    assert b'"rare"' in compiled.body
+    assert compiled.betas == ()
+    assert folded == []
+    assert compiled.view.fold.items
+    assert folded == [1]

@@ -7,11 +7,13 @@ from typing import Any
 
 import pytest
 
+from foreword.codecs.check import check
 from foreword.compiler.manifest import manifest
 from foreword.compiler.passes.repair_pairs import UNKNOWN
+from foreword.core.block import Block, Opaque, Text, ToolSpec
 from foreword.core.event import EpochStarted, Repaired
 from foreword.engine.session import Session
-from tests.engine.sessions import judged, plain, session
+from tests.engine.sessions import answer, judged, plain, session
 from tests.histories import target_of
 
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
@@ -98,6 +100,33 @@ def test_half_of_a_pair_of_the_providers_is_left_out(listed: list[dict[str, Any]
     assert [(row["events"][0], row["how"]) for row in told] == [(event, "dropped") for event, _ in dropped]
 
 
+def test_a_change_waits_for_a_paused_turn() -> None:
+    """A notice of tools is the user's words: it is said once the provider has nothing under way any more."""
+    made = session(target_of("anthropic"))
+    paused = plain(made.sync([HI, said(TEXT, SEARCH)]).request.body)["messages"]
+    made.offer([ToolSpec(name="find", deferred=True)])
+    assert judged(made).violations == ()
+    assert plain(made.compile().body)["messages"] == paused
+    found = plain(made.sync([HI, said(TEXT, SEARCH), said(FOUND, TEXT), ON]).request.body)
+    assert judged(made).violations == ()
+    assert kinds(found) == ["server_tool_use", "web_search_tool_result"]
+    assert "loaded when they are needed: find" in json.dumps(found)
+
+
+@pytest.mark.parametrize(
+    "last", [Text(text="Also"), Opaque(wire="openai-responses", form="shell_call", raw="{}")]
+)
+def test_words_behind_a_call_of_the_providers_end_its_wait(last: Block) -> None:
+    """It goes on only with what a request ends in; a block of another wire is words, too."""
+    made = session(target_of("anthropic"))
+    made.say("hi")
+    answer(made, Opaque(wire="anthropic", form="server_tool_use", raw=json.dumps(SEARCH)), last)
+    assert judged(made).violations == ()
+    body = plain(made.compile().body)
+    assert kinds(body) == []
+    assert [message["role"] for message in body["messages"]] == ["user", "assistant", "user"]
+
+
 def test_a_turn_that_paused_and_was_sent_is_rebuilt_when_the_user_speaks() -> None:
     """What stands in the frozen part can be left out only by an epoch."""
     made = session(target_of("anthropic"))
@@ -179,6 +208,32 @@ def test_a_call_of_the_clients_without_an_output_is_told(
     assert json.dumps(UNKNOWN)[1:-1] in text
     assert items(made, [HI, THOUGHT, call, output, ON]) == ["message"] * 4
     assert "late output of call" in made.compile().body.decode()
+
+
+@pytest.mark.parametrize("output", [PATCHED, SEEN])
+def test_an_output_of_another_kind_is_no_answer(output: dict[str, Any]) -> None:
+    """Though it names the same id: the call is told as one of unknown outcome, the output is left out."""
+    made = session(target_of("openai-responses"))
+    assert items(made, [HI, SHELL, output, ON]) == ["message", "message", "message"]
+    assert json.dumps(UNKNOWN)[1:-1] in made.compile().body.decode()
+    assert [fault.rule for fault in check([HI, SHELL, output, ON], "openai-responses")] == [
+        "unanswered-call",
+        "orphan-result",
+    ]
+
+
+@pytest.mark.parametrize("first", [True, False])
+def test_a_call_with_the_id_of_a_functions_is_told(first: bool) -> None:
+    """A server takes an id once; what came of the other call is told, too."""
+    made = session(target_of("openai-responses"))
+    function = {"type": "function_call", "call_id": "c1", "name": "bash", "arguments": "{}"}
+    done = {"type": "function_call_output", "call_id": "c1", "output": "done"}
+    calls = [function, SHELL] if first else [SHELL, function]
+    assert [kind for kind in items(made, [HI, *calls, done, OUT, ON]) if kind != "message"] == [
+        "function_call",
+        "function_call_output",
+    ]
+    assert "late output of call c1" in made.compile().body.decode()
 
 
 @pytest.mark.parametrize("output", [OUT, LOCAL_OUT, PATCHED, SEEN, CUSTOM_OUT, MAY])

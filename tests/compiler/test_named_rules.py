@@ -21,7 +21,7 @@ from tests.compiler.test_invariants import names, tampered
 from tests.histories import BOUND, MODELS, PIXEL, TIGHT, referee_for, target_of
 
 CALL = ToolCall(id="c1", name="bash", arguments="{}")
-JPEG = base64.b64encode(b"\xff\xd8\xff\xe0 and more").decode()
+JPEG = base64.b64encode(b"\xff\xd8\xff\xe0 and more\xff\xd9").decode()
 
 
 def asked(wire: str, *blocks: Block, model: str | None = None, **facts: Any) -> Session:
@@ -332,6 +332,13 @@ def test_a_pair_that_only_its_wire_knows_is_not_parted(kind: str) -> None:
     asking, answering = (item.seq for item in made.view.fold.items[1:3])
     assert made.target is not None
     assert CutPoints(made.view, made.target).tied == {asking, answering}
+
+
+def test_reasoning_that_led_to_no_call_is_not_missed() -> None:
+    """An answer that was cut in its reasoning goes back without it, in the turn under way too."""
+    made = asked("anthropic", CALL, Thinking(text="so", signature="s"))
+    compiled = sound(made)
+    assert all(unit.kind != "thinking" for unit in compiled.units)
 
 
 def test_redacted_reasoning_that_may_not_stand_ends_its_turn() -> None:

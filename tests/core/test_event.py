@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from typing import Any
 
 import msgspec
@@ -9,9 +10,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreword.core.block import Message, Text
-from foreword.core.event import Body, Draft, Event, Said, kind_of
+from foreword.core.block import Message, Text, ToolCall, ToolResult, ToolSpec
+from foreword.core.event import (
+    Answered,
+    Body,
+    Draft,
+    Event,
+    Pinned,
+    Revoked,
+    Said,
+    ToolPrinted,
+    ToolReturned,
+    ToolsSet,
+    kind_of,
+)
 from foreword.core.sealing import GENESIS, commit_of, decode_body, encode_body, header_of, link_of, seal
+from foreword.errors import InvalidText, InvalidValue
 from tests.engine.sessions import answer, call, session
 from tests.histories import AT
 
@@ -59,6 +73,72 @@ def test_a_commit_betrays_nothing() -> None:
     assert one.commit == commit_of(b"\1" * 16, encode_body(DRAFT.body))
     gone = msgspec.structs.replace(one, body=None, nonce=None)
     assert link_of(GENESIS, header_of(gone), gone.commit) == one.link
+
+
+def result(**wrong: Any) -> ToolReturned:
+    """Return a tool's result with something of another type in it."""
+    within = {name: value for name, value in wrong.items() if name in ToolResult.__struct_fields__}
+    beside = {name: value for name, value in wrong.items() if name not in within}
+    return ToolReturned(result=ToolResult(**{"call_id": "c"} | within), **beside)
+
+
+def answered(arguments: Any = "{}", **wrong: Any) -> Answered:
+    block = ToolCall(id="c", name="bash", arguments=arguments)
+    return Answered(message=Message(role="assistant", blocks=(block,)), **wrong)
+
+
+@pytest.mark.parametrize(
+    "body, field",
+    [
+        (result(exit_code="0"), "exit_code"), (result(exit_code=True), "exit_code"),
+        (result(exit_code=0.0), "exit_code"), (result(run="done"), "run"),
+        (result(is_error="no"), "result.is_error"), (result(call_id=5), "result.call_id"),
+        (result(content=(b"x",)), "result.content[0]"), (result(content=["x"]), "result.content[0]"),
+        (ToolPrinted(call_id="c", text=b"raw bytes"), "text"), (ToolPrinted(call_id="c", text=None), "text"),
+        (Pinned(text=datetime.now(UTC)), "text"), (Revoked(target=1, text=None), "text"),
+        (answered(model=5), "model"), (answered(recorded_cost_usd=0.5), "recorded_cost_usd"),
+        (answered(first_token_ms=12.7), "first_token_ms"), (answered({}), "message.blocks[0].arguments"),
+        (ToolsSet(tools=(ToolSpec(name="x", schema=None),)), "tools[0].schema"),
+        (ToolsSet(tools=(ToolSpec(name="x", deferred="yes"),)), "tools[0].deferred"),
+        (Pinned(text=object()), ""),
+    ],
+)  # fmt: skip
+def test_a_value_of_another_type_is_refused(body: Any, field: str) -> None:
+    """It would be written, and then nothing of the log could be read; bytes would come back as base64."""
+    with pytest.raises(InvalidValue, match="nothing was recorded") as caught:
+        sealed(Draft(body=body))
+    assert (caught.value.kind, caught.value.field) == (kind_of(body), field)
+
+
+@pytest.mark.parametrize(
+    "field, value",
+    [
+        ("subject", 7), ("actor", None), ("trust", "nobody"), ("at", "now"), ("at", 2**70), ("causes", ("a",)),
+        ("audience", (1,)),
+    ],
+)  # fmt: skip
+def test_a_header_of_another_type_is_refused(field: str, value: Any) -> None:
+    """The chain covers it, so it is read again too."""
+    with pytest.raises(InvalidValue) as caught:
+        sealed(msgspec.structs.replace(DRAFT, **{field: value}))
+    assert (caught.value.kind, caught.value.field) == ("said", field)
+
+
+@pytest.mark.parametrize("field", ["subject", "actor", "origin"])
+def test_a_header_holds_no_half_character(field: str) -> None:
+    """It is no text that is sent, so nothing is put in its place."""
+    with pytest.raises(InvalidText, match=r"U\+D800 at character 1"):
+        sealed(msgspec.structs.replace(DRAFT, **{field: "a\ud800"}))
+
+
+def test_lists_and_tuples_are_the_same_to_a_log() -> None:
+    """A caller may give either; JSON knows one."""
+    text = Text(text="hi", extra={"x": (1, [2])})
+    made: Any = Said(message=Message(role="user", blocks=[text]))
+    event = sealed(Draft(body=made))
+    assert event.body is made
+    read = decode_body("said", 1, encode_body(made))
+    assert encode_body(read) == encode_body(made)
 
 
 def bodies() -> list[Body]:

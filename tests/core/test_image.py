@@ -1,5 +1,6 @@
 """Image sizes from real headers, and what images cost."""
 
+import base64
 import struct
 import zlib
 
@@ -7,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from foreword.core.image import ImageFamily, image_size, image_tokens
+from foreword.core.image import ImageFamily, image_size, image_tokens, picture_type
 
 
 def _png(width: int, height: int) -> bytes:
@@ -56,6 +57,25 @@ def test_size_is_read_from_the_header(make: object, size: tuple[int, int]) -> No
     """Every format gives its width and height, in this order."""
     assert callable(make)
     assert image_size(make(*size)) == size
+
+
+WHOLE = {
+    "image/png": _png(1, 1) + b"\0\0\0\0IEND\xae\x42\x60\x82",
+    "image/jpeg": b"\xff\xd8\xff\xe1\0\x0b\xff\xd8\xff\xda\xff\xd9\xff\xda\0\x02some more of it\xff\xd9",
+    "image/gif": _gif(1, 1) + b"\x2c frame \0;",
+    "image/webp": _webp_lossless(1, 1),
+}
+"""Files with their end; the JPEG has a preview, which ends by itself."""
+
+
+@pytest.mark.parametrize("kind", WHOLE)
+def test_a_picture_is_one_only_with_its_end(kind: str) -> None:
+    """A provider refuses one that was cut, in every later request; what stands behind the end is passed over."""
+    whole = WHOLE[kind]
+    assert picture_type(base64.b64encode(whole).decode()) == kind
+    assert picture_type(base64.b64encode(whole + b"\0\0").decode()) == kind
+    for missing in (9, 12):
+        assert picture_type(base64.b64encode(whole[:-missing]).decode()) is None
 
 
 def test_jpeg_with_metadata() -> None:

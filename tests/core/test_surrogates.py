@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreword.core.block import Message, Opaque, Text, ToolCall, ToolResult
-from foreword.core.canonical import lossless, read
+from foreword.core.canonical import finite, lossless, read
 from foreword.core.event import Answered, Draft, Said, ToolReturned
 from foreword.core.sealing import GENESIS, decode_body, encode_body, seal
 from foreword.core.surrogates import mended_json, mended_text
@@ -94,6 +94,14 @@ def test_a_number_that_json_lacks_is_refused(number: float) -> None:
         with pytest.raises(InvalidNumber):
             encode_body(Said(message=Message(role="user", blocks=(), extra=extra)))
     assert lossless({"x": None, "y": 1.5}) == b'{"x":null,"y":1.5}'
+
+
+def test_a_number_out_of_range_is_null_in_what_is_read() -> None:
+    """At any depth; what has none is the same object."""
+    given = {"a": [read("1e999"), {"b": (math.nan, 1.5)}], "c": None}
+    assert finite(given) == {"a": [None, {"b": [None, 1.5]}], "c": None}
+    sound = {"a": [1.5]}
+    assert finite(sound) is sound
 
 
 def test_what_is_no_json_stays_an_error() -> None:

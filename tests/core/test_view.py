@@ -73,7 +73,7 @@ def state(fold: Fold) -> object:
         fold.rebuild, list(fold.repairs), list(fold.rewrites),
         list(fold.mangled), set(fold.opaque), set(fold.parted),
         fold.deferred, fold.findable, dict(fold.defined), list(fold.loaded), fold.detected, fold.language,
-        fold.offered, fold.effort, fold.budget, fold.spent, fold.told,
+        fold.offered, set(fold.used), fold.effort, fold.budget, fold.spent, fold.told,
         [item.seq for item in fold.compactions], [told(item) for item in fold.open],
         {seq: [(at, replacement) for at, _, replacement in found] for seq, found in fold.replacements.items()},
     )  # fmt: skip

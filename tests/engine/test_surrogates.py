@@ -14,9 +14,24 @@ from foreword.core.block import ToolSpec
 from foreword.core.event import Repaired, Said
 from foreword.engine.import_file import import_file
 from foreword.engine.session import Session
+from foreword.errors import InvalidText
 from foreword.store import Store
 from tests.engine.sessions import answer, call, judged, reopened, session
 from tests.histories import MODELS, target_of
+
+
+def test_a_name_with_half_a_character_is_refused(tmp_path: Path) -> None:
+    """It is no text that is sent: with U+FFFD it would be another session's name, another user's bill."""
+    with Store.open(tmp_path) as store:
+        for place in (store, None):
+            with pytest.raises(InvalidText):
+                session(store=place, name="x\ud800")
+        made = session(store=store)
+        made.user = "a\ud800"
+        with pytest.raises(InvalidText):
+            answer(made, "x")
+        assert len(reopened(store, made).events) == 1
+
 
 HALF = "cut \ud83d here"
 ARGUMENTS = r'{"x":"\ud83d","\udc00":"\ud83d\ude00"}'

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+import math
+from typing import Any
+
 import pytest
 
 from foreword.core.catalog import Catalog
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
-from foreword.errors import EndpointError, UnknownModel, UnknownWire, WireMismatch
+from foreword.errors import EndpointError, InvalidNumber, UnknownModel, UnknownWire, WireMismatch
+from tests.engine.sessions import session
+from tests.histories import target_of
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai-chat", "openai-responses", "deepseek", "gemini"])
+@pytest.mark.parametrize("keys", [{"temperature": math.nan}, {"odd": {"deep": [-math.inf]}}])
+def test_a_key_is_a_number_that_json_has(wire: str, keys: dict[str, Any]) -> None:
+    """It would be sent as null, without a word."""
+    made = session(target_of(wire, keys=keys))
+    made.say("hi")
+    with pytest.raises(InvalidNumber):
+        made.compile()
+
 
 OURS = """
 [[model]]

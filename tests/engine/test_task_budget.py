@@ -11,6 +11,7 @@ from foreword.compiler.policy import Policy
 from foreword.core.target import Target
 from foreword.core.usage import Usage
 from foreword.engine.session import Session
+from foreword.errors import InvalidValue
 from foreword.testing.script import Answer
 from tests.compiler.test_provider_layout import Loop
 from tests.engine.sessions import answer_message, plain
@@ -21,6 +22,17 @@ COUNTING = msgspec.structs.replace(TIGHT, name="counting", countdown=0.25)
 
 def opened(target: Target, policy: Policy = TIGHT) -> Session:
     return Session.open(None, "made", target=target, policy=policy, clock=counting_clock())
+
+
+@pytest.mark.parametrize("total, fault", [(-5, "Expected `int` >= 0, got -5"), (1.5, "got `float`")])
+def test_what_is_no_count_of_tokens_is_refused(total: Any, fault: str) -> None:
+    """And nothing is recorded of it."""
+    made = opened(target_of("anthropic"))
+    before = len(made.events)
+    with pytest.raises(InvalidValue, match=fault) as caught:
+        made.task_budget(total)
+    assert (caught.value.kind, caught.value.field) == ("task_budget_set", "total")
+    assert len(made.events) == before
 
 
 def spend(made: Session, output: int) -> None:

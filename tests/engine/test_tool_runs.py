@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 from msgspec import UNSET
 
-from foreword.core.event import Run
+from foreword.core.event import Answered, Run
 from foreword.core.outcome import WORDS
 from foreword.engine.session import Session
+from foreword.errors import InvalidValue
 from foreword.store import Store
 from tests.engine.sessions import answer, call, files_with, judged, reopened, session
 from tests.histories import AT, MODELS, digests, target_of
@@ -40,6 +41,34 @@ def shown(made: Session) -> str:
     """Return the texts of the next request, after its referee took it."""
     assert judged(made).violations == ()
     return json.dumps(json.loads(made.compile().body), ensure_ascii=False)
+
+
+def test_a_refused_result_leaves_the_log_as_it_was(tmp_path: Path) -> None:
+    """Nothing that can't be read again is acknowledged."""
+    with Store.open(tmp_path) as store:
+        made = asked("a", store=store)
+        before = len(made.events)
+        wrong: Any = "0"
+        with pytest.raises(InvalidValue, match="exit_code: Expected `int"):
+            made.returned("a", "x", exit_code=wrong)
+        made.returned("a", "x", exit_code=0)
+        assert len(reopened(store, made).events) == before + 1
+        assert known(made) == {"a": ("succeeded", "completed", 0)}
+
+
+def test_outcomes_are_those_of_the_store(tmp_path: Path) -> None:
+    """What another process recorded counts, and a request of ours that waits is not lost by asking."""
+    with Store.open(tmp_path) as store:
+        made = asked("a", store=store)
+        other = session(store=store)
+        other.compile()
+        made.returned("a", "x", exit_code=0)
+        assert known(other) == {"a": ("succeeded", "completed", 0)}
+        answer(other, "done")
+        body = other.events[-1].body
+        assert isinstance(body, Answered)
+        assert body.request is not None
+        assert other.events[body.request].kind == "request_sent"
 
 
 ENDS = [

@@ -8,6 +8,7 @@ from tests.testing.anthropic_parts import (
     ASK,
     BETA,
     BUDGETED,
+    HIDDEN,
     HOUR,
     MARK,
     NEW,
@@ -172,6 +173,16 @@ PAIRING = [
     ),
     Pair("results_first", called(text("see"), result("t1")), called(result("t1"), text("see"))),
     Pair(
+        "error_text",
+        called(result("t1", is_error=True, content=[text("no"), {"type": "image", "source": PNG}])),
+        called(result("t1", is_error=True, content=[text("no")]), {"type": "image", "source": PNG}),
+    ),
+    Pair(
+        "error_text",
+        called(result("t1", is_error=True, content=[{"type": "image", "source": PNG}])),
+        called(result("t1", content=[{"type": "image", "source": PNG}])),
+    ),
+    Pair(
         "toolset",
         body(ASK, assistant(call("t1", toolset_name="desk")), user(result("t1"))),
         body(ASK, assistant(call("t1", toolset_name="desk")), user(result("t1", toolset_name="desk"))),
@@ -335,6 +346,18 @@ THINKING = [
         folded(lambda block: {**block, "content": "Another summary."}),
         folded(lambda block: block),
         {"script": [Answer(text="A summary.")]},
+    ),
+    Pair(
+        "thinking_last",
+        body(ASK, assistant(text("so"), HIDDEN), ASK),
+        body(ASK, assistant(HIDDEN, text("so")), ASK),
+        {"accept_foreign_signatures": True},
+    ),
+    Pair(
+        "thinking_last",
+        body(ASK, assistant(text("so"), HIDDEN), ASK),
+        body(ASK, assistant(text("so"), HIDDEN), SAID, ASK),
+        {"accept_foreign_signatures": True},
     ),
     Pair(
         "turn_thinking",

@@ -128,6 +128,18 @@ MESSAGES = [
     Pair(
         "alternation", body(ASK, ASK), body(said("system", "a"), ASK, SAID, ASK), {"strict_alternation": True}
     ),
+    Pair(
+        "system_first",
+        body(ASK, SAID, said("developer", "a"), ASK),
+        body(said("developer", "a"), ASK, SAID, ASK),
+        {"strict_alternation": True},
+    ),
+    Pair(
+        "system_first",
+        body(said("system", "a"), said("system", "b"), ASK),
+        body(said("system", "a"), ASK),
+        {"strict_alternation": True},
+    ),
 ]
 
 OPTIONS = [

@@ -186,6 +186,19 @@ def test_recorded_answers_bind_like_own_ones() -> None:
     assert judged(referee, body(output(), previous_response_id="resp_1")).status == 200
 
 
+def test_reasoning_that_can_not_come_back_is_not_asked_for() -> None:
+    """Neither sealed nor stored, it may not be sent; what it led to stands without it."""
+    thought = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "so"}]}
+    called = {"type": "function_call", "call_id": "c1", "name": "look", "arguments": "{}"}
+    referee = OpenAIResponsesReferee()
+    assert judged(referee, body(ASK, store=False)).violations == ()
+    referee.answered([thought, called], "resp_1")
+    assert judged(referee, body(ASK, called, output(), store=False)).violations == ()
+    assert [
+        each.code for each in judged(referee, body(ASK, thought, called, output(), store=False)).violations
+    ] == ["item_unknown"]
+
+
 def test_a_compaction_item_stands_for_what_came_before() -> None:
     """With or without the history before it: the same prompt, small, and later reasoning holds."""
     script = [Answer(text="They asked for the harbour."), CALLING]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from math import isnan
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -23,7 +24,18 @@ client. The median hit rate must reach the baseline less the tolerance. Exit cod
 at all was read from the cache (a usage field probably changed its name), or when a file holds no usage.
 """
 
-SHARE = click.FloatRange(min=0, max=1)
+
+class Share(click.FloatRange):
+    """A share, 0 to 1; what is no number is none, too."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
+        share = super().convert(value, param, ctx)
+        if isnan(share):
+            self.fail(f"{value} is no number from 0 to 1.", param, ctx)
+        return share
+
+
+SHARE = Share(min=0, max=1)
 
 
 @click.group("gate", epilog=EPILOG)

@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from foreword.cli import options
 from foreword.cli.output import emit, emit_json, note, percent, progress, table, usd_text
@@ -79,7 +80,8 @@ def command(
     clear(out)
     folders = [out] if len(sessions) == 1 else subfolders(out, [session.session for session in sessions])
     reports: list[dict[str, Any]] = []
-    with Store.open(store if store is not None else out / STORE) as opened:
+    asked = click.get_current_context().get_parameter_source("store") is ParameterSource.COMMANDLINE
+    with Store.open(store if store is not None and asked else out / STORE) as opened:
         for session, folder in zip(sessions, folders, strict=True):
             for flaw in session.flaws:
                 note(f"warning: {session.session}: {flaw.where}: {flaw.text} ({flaw.code})")

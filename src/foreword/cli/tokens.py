@@ -31,13 +31,14 @@ Counts are in o200k tokens: exact with the extra `tokens`, else an estimate, and
 def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
     """Count the tokens of TEXT, or of stdin."""
     from foreword.core.catalog import Catalog
-    from foreword.core.tokens import counter, pieces, utf8
+    from foreword.core.surrogates import mended_text
+    from foreword.core.tokens import counter, pieces
 
     spec = Catalog.load().model(model) if model is not None else None
-    read = _stdin() if text == "-" else text
+    read = mended_text(_stdin() if text == "-" else text)
     if _names_file(text):
         note(f"note: {text} is a file, and its name was counted; for its text: foreword tokens - < {text}")
-    size = len(utf8(read))
+    size = len(read.encode())
     count = counter()
     tokens = count.count(read)
     shown: dict[str, Any] = {

@@ -12,7 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foreword.codecs.anthropic_blocks import ID_LIMIT, PLACES, WIRE, Form, Told, block_form, told
+from foreword.codecs.anthropic_blocks import ID_LIMIT, PLACES, WIRE, Form, Told, beside, block_form, told
 from foreword.codecs.anthropic_decode import (
     decode_marks,
     decode_messages,
@@ -23,6 +23,7 @@ from foreword.codecs.anthropic_decode import (
     usage_from,
 )
 from foreword.codecs.decoded import Mark
+from foreword.codecs.keys import key_piece, key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import (
     ANTHROPIC_BETAS,
@@ -57,7 +58,6 @@ COUNTED_KEYS = frozenset({"output_config", "output_format"})
 _UNMARKABLE = frozenset({"mcp_tool_listing", "fallback"})
 """Blocks without a member for a cache mark (SDK types anthropic 2.14.0); thinking has none either."""
 RESERVED = frozenset({"model", "max_tokens", "tools", "system", "messages"})
-LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 EFFORT = "late_effort"
 DEFERRED = "defer_loading"
 
@@ -97,13 +97,8 @@ class AnthropicCodec(NothingLate):
 
         Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
         """
-        for name in params.keys:
-            if name in RESERVED:
-                raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
-        found = [
-            _key(KEY_LAYERS[name], name, params.keys[name]) for name in params.keys if name in KEY_LAYERS
-        ]
-        return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
+        keys = key_pieces(WIRE, params, KEY_LAYERS, reserved=RESERVED, counted=COUNTED_KEYS)
+        return [key_piece("tools", "model", params.model), *keys]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool."""
@@ -157,18 +152,30 @@ class AnthropicCodec(NothingLate):
             if isinstance(block, Told) and role not in PLACES[type(block)]:
                 form = told(block, role)
             else:
-                form = block_form(block, own=own)
+                form = block_form(block, own=own, files=role == "user")
             pieces.append(_piece(role, block, form, index))
-        if all(piece.kind == "thinking" for piece in pieces):
-            return []  # an answer that was cut there: no message may end in reasoning
-        if lost:
+        while pieces and pieces[-1].kind == "thinking":
+            pieces.pop()  # an answer that was cut there: no message may end in reasoning
+            lost.append("reasoning")
+        for index, block in enumerate(message.blocks):
+            if isinstance(block, ToolResult) and role == "user":
+                pieces += _beside(block, index, own=own)
+        if pieces and lost:
             pieces[0] = replace(pieces[0], lost=(*lost, *pieces[0].lost))
         return pieces
 
     def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
-        """Encode results as blocks of one user message, in order; `source` is the index of the result."""
-        forms = [(result, block_form(result, own=False)) for result in results]
-        return [_piece("user", result, form, index) for index, (result, form) in enumerate(forms)]
+        """Encode results as blocks of one user message, in order, then what failed ones hold beside text.
+
+        `source` is the index of the result.
+        """
+        pieces = [
+            _piece("user", result, block_form(result, own=False), index)
+            for index, result in enumerate(results)
+        ]
+        for index, result in enumerate(results):
+            pieces += _beside(result, index, own=False)
+        return pieces
 
     def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
         gone = [
@@ -253,12 +260,6 @@ def _late(value: dict[str, Any], *betas: str) -> Piece:
     return late_piece(value, "system", str(value["type"]), betas=betas, markable=True)
 
 
-def _key(layer: Layer, name: str, value: Any) -> Piece:
-    data = compact({name: value})[1:-1]
-    text = data.decode() if name in COUNTED_KEYS else ""
-    return Piece(section="key", layer=layer, role="", kind=name, data=data, text=text, markable=False)
-
-
 def _piece(role: str, block: Block, form: Form, index: int) -> Piece:
     return Piece(
         section="message",
@@ -274,6 +275,10 @@ def _piece(role: str, block: Block, form: Form, index: int) -> Piece:
         lost=form.lost,
         betas=_block_betas(block),
     )
+
+
+def _beside(result: ToolResult, index: int, *, own: bool) -> list[Piece]:
+    return [_piece("user", block, form, index) for block, form in beside(result, own=own)]
 
 
 def _block_betas(block: Block) -> tuple[str, ...]:

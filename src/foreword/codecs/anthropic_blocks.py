@@ -2,23 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import msgspec
 
 from foreword.codecs.parts import (
+    PDF,
     call_id,
+    document_tokens,
     image_cost,
     json_object,
     members,
     object_arguments,
     opaque_reading,
+    pdf_of,
     shown_image,
     stand_in,
+    title_of,
     tool_name,
-    utf8,
 )
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
+from foreword.core.canonical import utf8
 
 WIRE: Final = "anthropic"
 IMAGE_FAMILY: Final = "claude-5"
@@ -31,6 +35,8 @@ PLACES: dict[type[Block], set[str]] = {
 }
 """The roles in whose messages a block may stand; elsewhere it is told as text. Others may stand anywhere."""
 Told = Image | ToolCall | ToolResult
+BESIDE = frozenset({"image", "document", "search_result"})
+"""Blocks that a user's message takes as well as a result does."""
 
 
 class Form(msgspec.Struct, frozen=True, kw_only=True):
@@ -42,11 +48,11 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
 
 
-def block_form(block: Block, *, own: bool) -> Form:
+def block_form(block: Block, *, own: bool, files: bool = True) -> Form:
     """Put one block into the wire's form, wherever it is to stand.
 
-    `own`: the foreign members in it are this wire's. An empty text gives an empty text: leaving it out is the
-    message's business.
+    `own`: the foreign members in it are this wire's. `files`: a document may stand there. An empty text gives an
+    empty text: leaving it out is the message's business.
     """
     match block:
         case Text(text=text):
@@ -61,6 +67,8 @@ def block_form(block: Block, *, own: bool) -> Form:
         case ToolResult():
             return _result(block, own=own)
         case Opaque(wire=wire, raw=raw):
+            if wire != WIRE and files and (data := pdf_of(block)) is not None:
+                return _pdf(block, data)
             if wire != WIRE or not json_object(raw):
                 return _told(stand_in(block), f"a block of type {block.form}")
             text, tokens = opaque_reading(block)
@@ -73,7 +81,7 @@ def told(block: Told, role: str) -> Form:
         case ToolCall(name=name, arguments=arguments):
             return _told(f"[call of {name}: {arguments}]", f"a tool call in a {role} message")
         case ToolResult(call_id=id_):
-            text = _result(block, own=False).text
+            text = _result(msgspec.structs.replace(block, is_error=False), own=False).text
             return _told(f"[result of call {id_}] {text}".rstrip(), f"a tool result in a {role} message")
         case Image():
             return _told(stand_in(block), f"an image in a {role} message")
@@ -107,6 +115,13 @@ def _image(block: Image, *, own: bool) -> Form:
     return Form(value=value, text="", media_tokens=image_cost(image, IMAGE_FAMILY))
 
 
+def _pdf(block: Opaque, data: str) -> Form:
+    title = title_of(block)
+    source = {"type": "base64", "media_type": PDF, "data": data}
+    value = {"type": "document", "source": source, **({"title": title} if title else {})}
+    return Form(value=value, text=title, media_tokens=document_tokens(data))
+
+
 def _call(block: ToolCall, *, own: bool) -> Form:
     arguments, lost = object_arguments(block.arguments)
     extra = members(block.extra, WIRE, own=own)
@@ -125,6 +140,10 @@ def _result(block: ToolResult, *, own: bool) -> Form:
         for part in block.content
         if not (isinstance(part, Text) and not part.text.strip())
     ]
+    if block.is_error:
+        forms = [
+            (part, form if _kind(part, form) == "text" else _pointer(part, form)) for part, form in forms
+        ]
     value: dict[str, Any] = {"type": "tool_result", "tool_use_id": call_id(block.call_id, ID_LIMIT)}
     match forms:
         case [] if not own:
@@ -143,3 +162,31 @@ def _result(block: ToolResult, *, own: bool) -> Form:
         media_tokens=sum(form.media_tokens for _, form in forms),
         lost=tuple(word for _, form in forms for word in form.lost),
     )
+
+
+def beside(result: ToolResult, *, own: bool) -> list[tuple[Block, Form]]:
+    """Return what has to stand behind the results because it can't stand in this one; [] when there is nothing.
+
+    A failed result takes text only (error text `all content must be type "text" if "is_error" is true`, 2026).
+    """
+    if not result.is_error:
+        return []
+    forms = [(part, block_form(part, own=own)) for part in result.content]
+    shown: list[tuple[Block, Form]] = [(part, form) for part, form in forms if _kind(part, form) in BESIDE]
+    title = Text(text=f"[of the failed result of call {call_id(result.call_id, ID_LIMIT)}]")
+    return [(title, block_form(title, own=False)), *shown] if shown else []
+
+
+def _pointer(part: Text | Image | Opaque, form: Form) -> Form:
+    kind = _kind(part, form)
+    if kind not in BESIDE:
+        return _told(f"[{kind}, not shown: a failed result holds text only]", f"{kind} in a failed result")
+    text = f"[{kind}: below]"
+    return Form(value={"type": "text", "text": text}, text=text)
+
+
+def _kind(part: Text | Image | Opaque, form: Form) -> str:
+    """Return the type of the block that a part became; one of this wire's own goes out as it came."""
+    if isinstance(part, Opaque) and not isinstance(form.value, dict):
+        return part.form
+    return str(cast("dict[str, Any]", form.value)["type"])

@@ -148,7 +148,7 @@ def encode_response(response: Response) -> dict[str, Any]:
         }
     if usage.reasoning is not None:
         written["output_tokens_details"] = {"thinking_tokens": usage.reasoning}
-    forms = [block_form(block, own=own).value for block in response.message.blocks]
+    forms = [block_form(block, own=own, files=False).value for block in response.message.blocks]
     head = {"id": response.response_id, "type": "message", "role": "assistant", "model": response.model}
     content = [At(WIRE, response=True).body(compact(form)) for form in forms]
     body = {**head, "content": content, "stop_reason": response.stop_reason, "stop_sequence": None, **extra}
@@ -222,11 +222,10 @@ def _block(value: Any, at: At, found: list[str | None]) -> Block:
         case "redacted_thinking":
             return Thinking(data=at.string(members, "data"), extra=others(members, "type", "data"))
         case "tool_use":
-            arguments = (at / "input").mapping(members.get("input"))
             return ToolCall(
                 id=at.string(members, "id"),
                 name=at.string(members, "name"),
-                arguments=lossless(arguments).decode(),
+                arguments=at.arguments(members, "input"),
                 extra=others(members, "type", "id", "name", "input"),
             )
         case "tool_result":

@@ -28,16 +28,16 @@ def items_plain(item: Any, at: At) -> dict[str, Any]:
 
 def responses(items: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
     """Judge a list of items; `complete`: nothing of it is missing at its end."""
-    calls: dict[str, int] = {}
-    answered: set[str] = set()
+    calls: dict[str, dict[str, int]] = {kind: {} for kind in PAIRED}
+    answered: dict[str, set[str]] = {kind: set() for kind in PAIRED}
     for index, item in enumerate(items):
         kind = item["type"]
         if kind in PAIRED:
-            if item["call_id"] in calls:
+            if any(item["call_id"] in known for known in calls.values()):
                 yield Fault(index=index, rule="duplicate-call", text=f"id {item['call_id']} names two calls")
-            calls[item["call_id"]] = index
-        elif kind.removesuffix("_output") in PAIRED:
-            yield from answer(item["call_id"], index, calls, answered)
+            calls[kind][item["call_id"]] = index
+        elif (call := kind.removesuffix("_output")) in PAIRED:
+            yield from answer(item["call_id"], index, calls[call], answered[call])
         elif kind == "message":
             if item["role"] not in ROLES:
                 yield Fault(index=index, rule="role", text=f"role {item['role']!r} is none of this wire")
@@ -49,7 +49,8 @@ def responses(items: list[dict[str, Any]], complete: bool) -> Iterator[Fault]:
         if kind == "compaction_trigger" and following is not None:
             yield Fault(index=index, rule="placement", text="a compaction_trigger must be the last item")
     if complete:
-        yield from unanswered(calls, answered)
+        for kind in PAIRED:
+            yield from unanswered(calls[kind], answered[kind])
 
 
 def _continues(item: dict[str, Any] | None) -> bool:

@@ -21,20 +21,19 @@ from foreword.codecs.gemini_decode import (
     usage_from,
 )
 from foreword.codecs.gemini_parts import ID_LIMIT, SIGNATURE, WIRE, Form, message_forms, result_form
+from foreword.codecs.keys import key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
 from foreword.codecs.parts import members, tool_name
 from foreword.core.block import Block, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
-from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {"cachedContent": "tools", "toolConfig": "messages"}
 """Member -> the first layer that a change of it invalidates (assumption: the provider publishes no list)."""
 COUNTED = ("responseSchema", "responseJsonSchema", "responseFormat")
 """Members of `generationConfig` whose value (an output schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "tools", "systemInstruction", "contents"})
-LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 FUNCTION, SERVED = "tool", "served_tool"
 """Kinds of tool units: functions share one list, a tool of the provider's own stands beside it."""
 
@@ -82,16 +81,11 @@ class GeminiCodec(NothingLate):
         The output's schema stands in the envelope, where no unit is: it is counted with the model.
         Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
         """
-        for name in params.keys:
-            if name in RESERVED:
-                raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
-        found = [
-            _key(KEY_LAYERS[name], name, compact({name: params.keys[name]})[1:-1])
-            for name in params.keys
-            if name in KEY_LAYERS
-        ]
-        model = _key("tools", "model", b"", role=params.model, text=_schemas(params))
-        return [model, *sorted(found, key=lambda key: LAYERS.index(key.layer))]
+        text = _schemas(params)
+        model = Piece(
+            section="key", layer="tools", role=params.model, kind="model", data=b"", text=text, markable=False
+        )
+        return [model, *key_pieces(WIRE, params, KEY_LAYERS, reserved=RESERVED)]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool as a function's declaration; one of the provider's own is sent as its members stand."""
@@ -221,10 +215,6 @@ def _thought(block: Block) -> bool:
 def _schemas(params: Params) -> str:
     config = cast(Mapping[str, Any], params.keys.get("generationConfig") or {})
     return "\n".join(compact(config[name]).decode() for name in COUNTED if config.get(name) is not None)
-
-
-def _key(layer: Layer, name: str, data: bytes, role: str = "", text: str = "") -> Piece:
-    return Piece(section="key", layer=layer, role=role, kind=name, data=data, text=text, markable=False)
 
 
 def _piece(role: str, block: Block, form: Form, index: int) -> Piece:

@@ -208,7 +208,7 @@ def _call(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolCall:
     return ToolCall(
         id=place.text(inner, "id") or name,
         name=name,
-        arguments=lossless((place / "args").mapping(inner.get("args", {}))).decode(),
+        arguments=place.arguments(inner, "args") or "{}",
         extra=extra or None,
     )
 

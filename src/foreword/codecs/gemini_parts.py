@@ -8,18 +8,21 @@ from typing import Any, Final
 import msgspec
 
 from foreword.codecs.parts import (
+    PDF,
     call_id,
+    document_tokens,
     image_cost,
     json_object,
     members,
     object_arguments,
     opaque_reading,
+    pdf_of,
     shown_image,
     stand_in,
     tool_name,
-    utf8,
 )
 from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from foreword.core.canonical import utf8
 
 WIRE: Final = "gemini"
 IMAGE_FAMILY: Final = "gemini"
@@ -95,6 +98,9 @@ def _part(block: Block, *, assistant: bool, user: bool, own: bool, signed: bool)
         case Image():
             return image_form(block, own=own)
         case Opaque(wire=wire, raw=raw):
+            if wire != WIRE and not assistant and (data := pdf_of(block)) is not None:
+                value = {"inlineData": {"mimeType": PDF, "data": data}}
+                return Form(value=value, text="", media_tokens=document_tokens(data))
             if wire != WIRE or not json_object(raw):
                 return _told(stand_in(block), f"a block of type {block.form}")
             text, tokens = opaque_reading(block)
@@ -125,7 +131,7 @@ def result_form(result: ToolResult, *, own: bool, name: str | None = None) -> Fo
     """
     extra = members(result.extra, WIRE, own=own)
     inner: dict[str, Any] = dict(extra.pop("functionResponse", {}))
-    given = name or str(inner.get("name") or result.call_id)
+    given = str(inner.get("name") or result.call_id) if name is None else name
     named = tool_name(given)
     forms = [
         (part, image_form(part, own=own) if isinstance(part, Image) else _part(part, **_INSIDE))

@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from foreword.codecs.decoded import Mark
-from foreword.codecs.parts import tool_name
+from foreword.codecs.parts import json_object, tool_name
 from foreword.codecs.reading import others
 from foreword.core.block import Opaque, ToolSpec
 from foreword.core.canonical import compact
@@ -119,8 +119,7 @@ def compaction_members(block: Opaque, wire: str) -> dict[str, Any] | None:
     """Return the members of a compaction block of this wire; None: it is none."""
     if block.wire != wire or block.form != COMPACTION:
         return None
-    found: Any = msgspec.json.decode(block.raw)
-    return cast("dict[str, Any]", found) if isinstance(found, dict) else None
+    return msgspec.json.decode(block.raw) if json_object(block.raw) else None
 
 
 def context_edits(extra: Mapping[str, Any] | None) -> dict[str, Any] | None:

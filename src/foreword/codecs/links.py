@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 
 import msgspec
 
+from foreword.codecs.parts import json_object
 from foreword.core.block import Opaque
 from foreword.core.request import Link
 
@@ -52,6 +53,9 @@ def link_of(block: Opaque, wire: str) -> Link | None:
     if known is None:
         return None
     member, answers, by = known
-    found: Any = msgspec.json.decode(block.raw)
+    found: Any = msgspec.json.decode(block.raw) if json_object(block.raw) else None
     id_: Any = cast("dict[str, Any]", found).get(member) if isinstance(found, dict) else None
-    return Link(id=id_, answers=answers, by=by) if isinstance(id_, str) and id_ else None
+    if not isinstance(id_, str) or not id_:
+        return None
+    kind = block.form.removesuffix("_output") if by == "client" else by
+    return Link(id=id_, kind=kind, answers=answers, by=by)

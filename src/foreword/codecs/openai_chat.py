@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from foreword.codecs.keys import key_piece, key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
 from foreword.codecs.openai_chat_blocks import (
@@ -36,7 +37,6 @@ from foreword.codecs.parts import members, tool_name
 from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
-from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {
     "prompt_cache_key": "tools",
@@ -60,7 +60,6 @@ layer elsewhere is of the system layer.
 COUNTED_KEYS = frozenset({"response_format", "functions"})
 """Keys whose value (a schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "tools", "messages"})
-LAYERS: tuple[Layer, ...] = ("tools", "system")
 
 _OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"messages":[', "message": b'"messages":['}
 _CLOSE = {"key": b"", "tool": b"]", "system": b"]", "message": b"]"}
@@ -94,12 +93,9 @@ class OpenAIChatCodec(NothingLate):
 
         Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
         """
-        for name in params.keys:
-            if name in RESERVED or name == LIMITS[self.wire][0]:
-                raise MalformedRequest(self.wire, f"params.keys.{name}", "written from other values")
-        layers = self.key_layers
-        found = [_key(layers[name], name, params.keys[name]) for name in params.keys if name in layers]
-        return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
+        reserved = RESERVED | {LIMITS[self.wire][0]}
+        keys = key_pieces(self.wire, params, self.key_layers, reserved=reserved, counted=COUNTED_KEYS)
+        return [key_piece("tools", "model", params.model), *keys]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool as a function; one of another type of this wire is sent as its members stand."""
@@ -253,12 +249,6 @@ def _lines(texts: Iterable[str]) -> str:
 def _kind(parts: Sequence[Form]) -> str:
     kinds = [part.value.get("type") for part in parts]
     return "image" if "image_url" in kinds else "text" if set(kinds) == {"text"} else "opaque"
-
-
-def _key(layer: Layer, name: str, value: Any) -> Piece:
-    data = compact({name: value})[1:-1]
-    text = data.decode() if name in COUNTED_KEYS else ""
-    return Piece(section="key", layer=layer, role="", kind=name, data=data, text=text, markable=False)
 
 
 def _piece(form: Form, kind: str, source: int) -> Piece:

@@ -8,14 +8,19 @@ from typing import Any, Final
 import msgspec
 
 from foreword.codecs.parts import (
+    NO_TITLE,
+    PDF_URL,
     call_id,
+    document_tokens,
     image_cost,
     json_object,
     members,
     object_arguments,
     opaque_reading,
+    pdf_of,
     shown_image,
     stand_in,
+    title_of,
     tool_name,
 )
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -63,6 +68,10 @@ def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
         case Opaque(wire=origin, raw=raw) if origin == wire and json_object(raw):
             text, tokens = opaque_reading(block)
             return Form(value=msgspec.json.decode(raw, type=dict[str, Any]), text=text, media_tokens=tokens)
+        case Opaque() if role == "user" and wire == WIRE and (data := pdf_of(block)) is not None:
+            title = title_of(block) or NO_TITLE
+            value = {"type": "file", "file": {"filename": title, "file_data": PDF_URL + data}}
+            return Form(value=value, text=title, media_tokens=document_tokens(data))
         case Image() | Opaque():
             return _told(stand_in(block), f"a block of type {block.__struct_config__.tag}")
         case ToolCall(name=name, arguments=arguments):

@@ -272,7 +272,7 @@ def _call(value: Any, at: At) -> ToolCall:
     return ToolCall(
         id=at.string(found, "id"),
         name=(at / kind).string(inner, "name"),
-        arguments=(at / kind).string(inner, argument),
+        arguments=(at / kind).arguments(inner, argument),
         extra=extra or None,
     )
 

@@ -12,6 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from foreword.codecs.keys import key_piece, key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate, compaction_members, late_piece
 from foreword.codecs.links import link_of
@@ -40,7 +41,6 @@ from foreword.codecs.parts import json_object, members, tool_name
 from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
-from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {
     "prompt_cache_key": "tools",
@@ -55,7 +55,6 @@ KEY_LAYERS: dict[str, Layer] = {
 COUNTED_KEYS = frozenset({"text"})
 """Keys whose value (an output schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "max_output_tokens", "tools", "instructions", "input"})
-LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 
 _OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"instructions":"', "message": b'"input":['}
 _CLOSE = {"key": b"", "tool": b"]", "system": b'"', "message": b"]"}
@@ -91,13 +90,8 @@ class OpenAIResponsesCodec(NothingLate):
 
         Raises: MalformedRequest when `params.keys` holds a member that Foreword writes itself.
         """
-        for name in params.keys:
-            if name in RESERVED:
-                raise MalformedRequest(WIRE, f"params.keys.{name}", "written from other values")
-        found = [
-            _key(KEY_LAYERS[name], name, params.keys[name]) for name in params.keys if name in KEY_LAYERS
-        ]
-        return [_key("tools", "model", params.model), *sorted(found, key=lambda key: LAYERS.index(key.layer))]
+        keys = key_pieces(WIRE, params, KEY_LAYERS, reserved=RESERVED, counted=COUNTED_KEYS)
+        return [key_piece("tools", "model", params.model), *keys]
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool.
@@ -254,12 +248,6 @@ def _said(message: Message, said: Sequence[tuple[int, Form]], *, own: bool) -> P
     kinds = {str(form.value["type"]) for form in forms}
     kind = "image" if "input_image" in kinds else "text" if kinds == {"input_text"} else "opaque"
     return _piece(message.role, kind, whole, said[0][0])
-
-
-def _key(layer: Layer, name: str, value: Any) -> Piece:
-    data = compact({name: value})[1:-1]
-    text = data.decode() if name in COUNTED_KEYS else ""
-    return Piece(section="key", layer=layer, role="", kind=name, data=data, text=text, markable=False)
 
 
 def _piece(role: str, kind: str, form: Form, source: int) -> Piece:

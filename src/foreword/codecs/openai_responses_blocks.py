@@ -8,14 +8,19 @@ from typing import Any, Final
 import msgspec
 
 from foreword.codecs.parts import (
+    NO_TITLE,
+    PDF_URL,
     call_id,
+    document_tokens,
     image_cost,
     json_object,
     members,
     object_arguments,
     opaque_reading,
+    pdf_of,
     shown_image,
     stand_in,
+    title_of,
     tool_name,
 )
 from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
@@ -62,6 +67,10 @@ def part_form(block: Block, role: str, *, own: bool) -> Form:
             return _image(block, own=own)
         case Opaque(wire=wire, raw=raw) if wire == WIRE and json_object(raw):
             return opaque_form(block)
+        case Opaque() if role in ("user", "tool") and (data := pdf_of(block)) is not None:
+            title = title_of(block) or NO_TITLE
+            value = {"type": "input_file", "filename": title, "file_data": PDF_URL + data}
+            return Form(value=value, text=title, media_tokens=document_tokens(data))
         case Image() | Opaque():
             return told(stand_in(block), f"a block of type {block.__struct_config__.tag}")
         case ToolCall(name=name, arguments=arguments):

@@ -105,7 +105,7 @@ def read_output(found: dict[str, Any], at: At) -> list[Block]:
             ToolCall(
                 id=at.string(found, "call_id"),
                 name=at.string(found, "name"),
-                arguments=at.string(found, argument),
+                arguments=at.arguments(found, argument),
                 extra=extra or None,
             )
         ]

@@ -9,11 +9,11 @@ from collections.abc import Mapping
 from typing import Any, cast
 
 import msgspec
+from msgspec.structs import replace
 
 from foreword.core.block import Image, Opaque
-from foreword.core.canonical import compact, read
+from foreword.core.canonical import compact
 from foreword.core.image import ImageFamily, image_size, image_tokens, picture_type
-from foreword.errors import InvalidText
 
 IMAGE_TOKENS = 1_500
 """What a picture costs when its size can't be read."""
@@ -30,6 +30,16 @@ _DOCUMENTS = (("data", "media_type"), ("data", "mimeType"), ("data", "format"), 
 """How wires say a document: the member with its base64 data, and one that stands beside it."""
 _PICTURE = "image_generation_call"
 """A block whose `result` is a picture in base64."""
+PDF = "application/pdf"
+NO_TITLE = "document.pdf"
+"""The name of a PDF that has none, where the wire wants one."""
+PDF_URL = f"data:{PDF};base64,"
+_PDF_MAGIC = "JVBERi"
+"""How a PDF begins in base64."""
+_FILES = {"document": "source", "file": "file", "input_file": "", "inlineData": "inlineData"}
+"""Form of a block that may hold a PDF -> the member with its data; "": the block itself."""
+_TITLES = ("title", "filename", "displayName", "name")
+_TITLE = 100
 _NOT_AN_ID = re.compile(r"[^a-zA-Z0-9_-]")
 _IMAGE_HEAD = 1 << 16
 """Characters of base64 that are enough to find a picture's size, large metadata included."""
@@ -73,7 +83,7 @@ def tool_name(name: str) -> str:
 def json_object(text: str) -> bool:
     """Say whether a text is one JSON object."""
     try:
-        return isinstance(read(text), dict)
+        return isinstance(msgspec.json.decode(text), dict)
     except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return False
 
@@ -93,14 +103,6 @@ def object_arguments(text: str) -> tuple[str, tuple[str, ...]]:
     return compact({"arguments": text}).decode(), (lost,)
 
 
-def utf8(text: str) -> bytes:
-    """Encode text. Raises: InvalidText for a lone surrogate."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidText(text, error.start) from error
-
-
 def inline_image(image: Image) -> Image:
     """Return the same picture with a `data:` URL taken apart and a missing media type read from its bytes."""
     data, media_type = image.data, image.media_type
@@ -114,7 +116,7 @@ def inline_image(image: Image) -> Image:
         return image
     if media_type is None:
         media_type = next((kind for magic, kind in _MAGIC.items() if data.startswith(magic)), None)
-    return Image(media_type=media_type, data=data, extra=image.extra)
+    return replace(image, media_type=media_type, data=data, url=None)
 
 
 def shown_image(image: Image) -> Image:
@@ -126,11 +128,9 @@ def shown_image(image: Image) -> Image:
     inline = inline_image(image)
     if inline.data is None:
         unread = inline.url is not None and inline.url.startswith("data:")
-        return Image(extra=inline.extra) if unread else inline
+        return replace(inline, media_type=None, url=None) if unread else inline
     kind = picture_type(inline.data)
-    if kind is None:
-        return Image(media_type=inline.media_type, extra=inline.extra)
-    return Image(media_type=kind, data=inline.data, extra=inline.extra)
+    return replace(inline, data=None) if kind is None else replace(inline, media_type=kind)
 
 
 def image_cost(image: Image, family: ImageFamily) -> int:
@@ -158,7 +158,7 @@ def opaque_reading(block: Opaque) -> tuple[str, int]:
             inner = cast(dict[str, Any], value)
             for name, beside in _DOCUMENTS:
                 if isinstance(data := inner.get(name), str) and beside in inner:
-                    tokens += DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
+                    tokens += document_tokens(data)
             if inner.get("type") == _PICTURE and inner.pop("result", None):
                 tokens += IMAGE_TOKENS
             pending += [inner[key] for key in reversed(inner) if key not in _NOT_READ]
@@ -166,10 +166,39 @@ def opaque_reading(block: Opaque) -> tuple[str, int]:
 
 
 def stand_in(block: Opaque | Image) -> str:
-    """Say in brackets what stood where a wire can't show it."""
+    """Say in brackets what stood where a wire can't show it, and where it is read back."""
+    read = f"; ref {block.ref}" if block.ref else ""
     match block:
         case Opaque(wire=wire, form=kind):
-            return f"[{kind} of {wire}, not shown: this model's interface has no such block]"
-        case Image(media_type=media_type, url=url):
-            reason = "" if url else ": its data is no picture"
-            return f"[image {url or media_type or 'of unknown type'}, not shown{reason}]"
+            title = f' "{called}"' if (called := title_of(block)) else ""
+            return f"[{kind}{title} of {wire}, not shown: this model's interface has no such block{read}]"
+        case Image(media_type=media_type, data=data, url=url):
+            reason = "" if url or data else ": its data is no picture"
+            return f"[image {url or media_type or 'of unknown type'}, not shown{reason}{read}]"
+
+
+def pdf_of(block: Opaque) -> str | None:
+    """Return the base64 data of a PDF in whichever wire's form; None: it is none, or stands elsewhere."""
+    if block.form not in _FILES or not json_object(block.raw):
+        return None
+    found: dict[str, Any] = msgspec.json.decode(block.raw)
+    inner = found.get(_FILES[block.form], found)
+    held: dict[str, Any] = cast("dict[str, Any]", inner) if isinstance(inner, dict) else {}
+    data: Any = held.get("data") or held.get("file_data")
+    if not isinstance(data, str):
+        return None
+    data = data.removeprefix(PDF_URL)
+    return data if data.startswith(_PDF_MAGIC) else None
+
+
+def document_tokens(data: str) -> int:
+    """Count a document of base64 data in tokens, by its length."""
+    return DOCUMENT_TOKENS * (1 + len(data) // DOCUMENT_PAGE)
+
+
+def title_of(block: Opaque) -> str:
+    """Return how a block calls itself, at most `_TITLE` characters; "": it doesn't."""
+    found: dict[str, Any] = msgspec.json.decode(block.raw) if json_object(block.raw) else {}
+    within = [cast("dict[str, Any]", inner) for inner in found.values() if isinstance(inner, dict)]
+    titles = (members.get(name) for members in (found, *within) for name in _TITLES)
+    return next((title[:_TITLE] for title in titles if isinstance(title, str) and title), "")

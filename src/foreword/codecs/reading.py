@@ -7,7 +7,7 @@ from typing import Any, cast
 
 import msgspec
 
-from foreword.core.canonical import read
+from foreword.core.canonical import finite, lossless, read
 from foreword.errors import CodecError, MalformedRequest, MalformedResponse
 
 _MOST = 2**53
@@ -18,12 +18,18 @@ class At(msgspec.Struct, frozen=True):
     """A place in a request (or a response) of a wire. `at / "content" / 0` is a place below it."""
 
     wire: str
-    path: str = ""
+    step: str | int = ""
     response: bool = False
+    above: At | None = None
 
     def __truediv__(self, step: str | int) -> At:
-        path = f"{self.path}.{step}" if self.path else str(step)
-        return At(self.wire, path, self.response)
+        return At(self.wire, step, self.response, self)
+
+    @property
+    def path(self) -> str:
+        """The steps from the top, joined by dots; worked out only where something is wrong."""
+        before = self.above.path if self.above is not None else ""
+        return f"{before}.{self.step}" if before else str(self.step)
 
     def fault(self, text: str) -> CodecError:
         """Return the error that says what is wrong here."""
@@ -31,16 +37,24 @@ class At(msgspec.Struct, frozen=True):
         return kind(self.wire, self.path or "body", text)
 
     def body(self, value: Any) -> dict[str, Any]:
-        """Return a whole body: from JSON bytes, a mapping or an SDK object."""
+        """Return a whole body: from JSON bytes, a mapping or an SDK object.
+
+        A number that is out of range is null in a response, which can't be asked for a second time.
+        """
         if isinstance(value, bytes | bytearray | str):
             try:
                 value = read(bytes(value) if isinstance(value, bytearray) else value)
             except (msgspec.DecodeError, UnicodeEncodeError, RecursionError) as error:
                 raise self.fault(f"no JSON that can be read: {error}") from error
-        return self.mapping(value)
+        found = self.mapping(value)
+        return finite(found) if self.response else found
 
     def mapping(self, value: Any) -> dict[str, Any]:
         """Return the members of a JSON object or of an SDK object (those that it was given)."""
+        if type(value) is dict:
+            return {
+                key if type(key) is str else str(key): value[key] for key in cast("dict[Any, Any]", value)
+            }
         dump = getattr(value, "model_dump", None)
         if callable(dump):
             value = dump(mode="json", exclude_unset=True, warnings=False)
@@ -64,6 +78,17 @@ class At(msgspec.Struct, frozen=True):
     def text(self, members: Mapping[str, Any], name: str) -> str | None:
         """Return a member that is a string, null or absent."""
         return None if members.get(name) is None else self.string(members, name)
+
+    def arguments(self, members: Mapping[str, Any], name: str) -> str:
+        """Return the arguments of a call as text: a string as it is, another value as its JSON, nothing as "".
+
+        Wires say which of these they give. Gateways mix them up, and an answer can't be asked for a second time.
+        """
+        value = members.get(name)
+        if value is None or isinstance(value, str):
+            return value or ""
+        plain = isinstance(value, bool | int | float | list)
+        return lossless(value if plain else (self / name).mapping(value)).decode()
 
     def count(self, members: Mapping[str, Any], name: str) -> int | None:
         """Return a member that is a count (see `whole`), null or absent."""

@@ -11,11 +11,12 @@ from typing import TypeVar
 import msgspec
 
 from foreword.compiler.policy import Policy
-from foreword.core.block import Block, Message, Opaque, Text, ToolResult
+from foreword.core.block import Block, Image, Message, Opaque, Text, ToolResult
 from foreword.core.canonical import compact
 from foreword.core.event import OWN_ORIGINS, Answered, Event, RequestSent
 from foreword.core.request import Compaction
 from foreword.core.target import Target
+from foreword.core.tool_reference import of_search
 from foreword.core.view import Epoch, Interaction, Item, Turn, View
 
 
@@ -123,6 +124,46 @@ def as_known_result(result: ToolResult, event: Event, target: Target) -> ToolRes
 
 
 AnyBlock = TypeVar("AnyBlock", bound=Block)
+
+
+def without_search(blocks: tuple[AnyBlock, ...]) -> tuple[AnyBlock, ...]:
+    """Give blocks of a tool search another wire's name, so that a codec tells them in words."""
+    return tuple(
+        msgspec.structs.replace(block, wire=f"{block.wire}, for tools no longer offered")
+        if isinstance(block, Opaque) and of_search(block)
+        else block
+        for block in blocks
+    )
+
+
+def referred(message: Message, seq: int, view: View, target: Target) -> Message:
+    """Give blocks that a codec may not be able to show the references of event ``seq`` by which they are read back.
+
+    Without a reader there are none.
+    """
+    return msgspec.structs.replace(message, blocks=_referred(message.blocks, seq, view, target))
+
+
+def referred_result(result: ToolResult, seq: int, view: View, target: Target) -> ToolResult:
+    """Do the same to a tool's result."""
+    return msgspec.structs.replace(result, content=_referred(result.content, seq, view, target))
+
+
+def _referred(blocks: tuple[AnyBlock, ...], seq: int, view: View, target: Target) -> tuple[AnyBlock, ...]:
+    if view.fold.opened is None or target.reader == "none":
+        return blocks
+    ref = view.fold.ref(seq)
+    return tuple(_with_ref(block, f"{ref}.{n}") for n, block in enumerate(blocks))
+
+
+def _with_ref(block: AnyBlock, ref: str) -> AnyBlock:
+    match block:
+        case Image() | Opaque():
+            return msgspec.structs.replace(block, ref=ref)
+        case ToolResult(content=content):
+            return msgspec.structs.replace(block, content=tuple(_with_ref(part, ref) for part in content))
+        case _:
+            return block
 
 
 def _renamed(blocks: tuple[AnyBlock, ...], event: Event, target: Target) -> tuple[AnyBlock, ...]:

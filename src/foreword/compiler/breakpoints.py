@@ -52,10 +52,11 @@ def place_breakpoints(compiled: Compiled) -> Breakpoints:
     warnings: list[Warned] = []
     if least == compiled.size and minimum:
         warnings.append(_too_short(compiled, minimum))
-    room = (spec.max_marks or 0) - _own_marks(compiled)
+    limit = spec.max_marks or 0
+    room = limit - _own_marks(compiled)
     chosen: dict[int, str | None] = {}
     left_out = 0
-    for index, ttl, asked in _wanted(compiled):
+    for index, ttl, asked in _wanted(compiled) if limit else ():
         if index < least:
             continue
         if index in chosen:
@@ -64,8 +65,8 @@ def place_breakpoints(compiled: Compiled) -> Breakpoints:
             chosen[index] = ttl
         elif asked:
             left_out += 1
-    if left_out and spec.max_marks:
-        warnings.append(_no_room(left_out, spec.max_marks))
+    if left_out:
+        warnings.append(_no_room(left_out, limit))
     return Breakpoints(marks=_in_order(chosen), warnings=tuple(warnings))
 
 

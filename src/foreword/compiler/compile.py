@@ -6,15 +6,19 @@ rendered. So compiling from scratch and compiling step by step are the same left
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
+from typing import Any
 
 from foreword.compiler.breakpoints import Breakpoints, place_breakpoints
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.deferred import listed
+from foreword.compiler.head import render_head
 from foreword.compiler.layout import Layout
 from foreword.compiler.policy import Policy
-from foreword.compiler.render import end_in_words, open_with_user, render_head, render_items, to_units
+from foreword.compiler.render import end_in_words, open_with_user, render_items
+from foreword.compiler.unit_value import value_of
+from foreword.compiler.units import to_units
 from foreword.compiler.warned import Warned
 from foreword.core.canonical import digest
 from foreword.core.event import RequestSent
@@ -31,7 +35,8 @@ class Compiled:
 
     ``units`` are in render order. ``counted``: their tokens by the counter; ``predicted``: by the model, the
     unseen prefix included; ``least``: the same without a margin. ``grown``: it only adds to the request sent
-    before. ``body``: the exact bytes.
+    before. ``deferred``: the deferred tools behind the last other one: no prefix holds them, so they are no units.
+    ``body``: the exact bytes.
     """
 
     def __init__(self, view: View, policy: Policy, target: Target, layout: Layout, tail: list[Unit]) -> None:
@@ -50,6 +55,11 @@ class Compiled:
         self.grown = self.frozen > 0
         self.predicted = self.budget.predict(self.counted, grown=self.grown)
         self.least = self.budget.least(self.counted, grown=self.grown)
+        # Read now: once the log has gone on, by this request's own event, the view would be folded anew.
+        tools = listed(view, target, layout.epoch)
+        self.deferred = b"".join(b"," + target.codec.tool(tool).data for tool in tools)
+        self._values: dict[int, Any] = {}
+        self._betas = layout.betas.union(*(unit.betas for unit in tail))
 
     @property
     def epoch(self) -> Epoch:
@@ -72,12 +82,22 @@ class Compiled:
     def units(self) -> list[Unit]:
         return [*self.layout.units[: self.frozen], *self.tail]
 
+    def since(self, start: int) -> Iterator[tuple[int, Unit]]:
+        """Yield units ``start`` and later, each with its index."""
+        sent = self.layout.units[start : self.frozen]
+        return enumerate([*sent, *self.tail[max(0, start - self.frozen) :]], start)
+
+    def value(self, index: int) -> Any:
+        """Return what the bytes of a unit say, read once: see ``value_of``."""
+        if index not in self._values:
+            self._values[index] = value_of(self.unit(index))
+        return self._values[index]
+
     @cached_property
     def betas(self) -> tuple[str, ...]:
         """Names of the beta headers that this request needs, sorted."""
         asked = self.target.with_budget(self.epoch.budget, self.epoch.body.remaining)
-        needed = {beta for unit in self.units for beta in unit.betas}
-        return tuple(sorted(needed.union(self.target.codec.betas(asked.params))))
+        return tuple(sorted(self._betas.union(self.target.codec.betas(asked.params))))
 
     @cached_property
     def _planned(self) -> Breakpoints:
@@ -108,12 +128,6 @@ class Compiled:
             parts[self.last_tool] += self.deferred
         parts.append(codec.close(before, self.target.params))
         return parts
-
-    @cached_property
-    def deferred(self) -> bytes:
-        """The deferred tools behind the last other one: no prefix holds them, so they are no units."""
-        tools = listed(self.view, self.target, self.epoch)
-        return b"".join(b"," + self.target.codec.tool(tool).data for tool in tools)
 
     @cached_property
     def last_tool(self) -> int:

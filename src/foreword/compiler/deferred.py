@@ -9,11 +9,11 @@ from collections.abc import Iterable, Sequence
 
 import msgspec
 
-from foreword.core.block import Block, ToolSpec
+from foreword.core.block import Block, Opaque, ToolSpec
 from foreword.core.request import Piece
 from foreword.core.target import Target
 from foreword.core.tool_reference import referenced
-from foreword.core.view import Change, Epoch, View
+from foreword.core.view import Epoch, View
 
 FORM = "defer_loading"
 
@@ -26,15 +26,20 @@ def listed(view: View, target: Target, epoch: Epoch) -> list[ToolSpec]:
     """
     fold = view.fold
     codec = target.codec
-    if FORM not in codec.late or not (epoch.tools[1] or epoch.body.read_tool):
+    if FORM not in codec.late or offers_none(epoch):
         return []
     found = {codec.name(tool.name): tool for tool in fold.deferred[1] if _native(tool, target)}
     known = _defined(view, target) if fold.loaded else {}
     for name in fold.loaded:
         tool = found.get(name) or known.get(name) or ToolSpec(name=name, inferred=True)
         found[name] = msgspec.structs.replace(tool, deferred=True)
-    taken = used(view, target, epoch)
+    taken = used(view, target)
     return [tool for name, tool in found.items() if name not in taken]
+
+
+def offers_none(epoch: Epoch) -> bool:
+    """Whether the base of an epoch holds no tool: then no deferred one can be listed, nor a reference be sent."""
+    return not (epoch.tools[1] or epoch.body.read_tool)
 
 
 def to_tell(view: View, target: Target, offered: Sequence[ToolSpec]) -> tuple[str, ...]:
@@ -45,25 +50,20 @@ def to_tell(view: View, target: Target, offered: Sequence[ToolSpec]) -> tuple[st
 
 def with_loaded(view: View, target: Target, piece: Piece, blocks: Iterable[Block]) -> Piece:
     """Count with references the definitions that the provider puts in their place."""
-    if FORM not in target.codec.late:
+    if FORM not in target.codec.late or not view.fold.loaded:
         return piece
-    names = list(referenced(blocks))
+    codec = target.codec
+    names = list(referenced(b for b in blocks if isinstance(b, Opaque) and b.wire == codec.wire))
     if not names:
         return piece
     known = _defined(view, target)
-    texts = [target.codec.tool(known[name]).text for name in names if name in known]
+    texts = [codec.tool(known[name]).text for name in names if name in known]
     return msgspec.structs.replace(piece, text="\n".join((piece.text, *texts)))
 
 
-def used(view: View, target: Target, epoch: Epoch) -> set[str]:
+def used(view: View, target: Target) -> set[str]:
     """Return the names of tools that requests of this epoch offered, as the wire has them."""
-    names = {tool.name for tool in epoch.tools[1]}
-    for item in view.fold.items[epoch.items :]:
-        if isinstance(item, Change):
-            names |= {tool.name for tool in item.body.added}
-    if epoch.body.read_tool is not None:
-        names.add(epoch.body.read_tool)
-    return {target.codec.name(name) for name in names}
+    return set(map(target.codec.name, view.fold.used))
 
 
 def _defined(view: View, target: Target) -> dict[str, ToolSpec]:

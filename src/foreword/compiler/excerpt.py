@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from msgspec import Struct
+from msgspec.structs import replace
 
+from foreword.core.block import Text, ToolResult
 from foreword.core.tokens import Counter
 
 _LINE_CAP = 400
@@ -29,6 +31,12 @@ class Excerpt(Struct, frozen=True, kw_only=True):
             f"[... {self.hidden_lines} of {self.total_lines} lines hidden: {self.first_hidden} to {last} ...]"
         )
         return "\n".join((*self.head, note, *self.tail))
+
+
+def with_excerpt(result: ToolResult, text: str, *, alone: bool) -> ToolResult:
+    """Return a result with a text for its own. ``alone``: for all that it holds, such as pictures, too."""
+    others = () if alone else tuple(block for block in result.content if not isinstance(block, Text))
+    return replace(result, content=(Text(text=text), *others), extra=None)
 
 
 def excerpt_lines(text: str, *, head: int, tail: int) -> Excerpt:

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 
 from foreword.compiler.deferred import to_tell, used
 from foreword.compiler.policy import Policy
+from foreword.core.block import ToolSpec
 from foreword.core.event import Changed
 from foreword.core.languages import LANGUAGES
 from foreword.core.target import Target
@@ -79,7 +80,8 @@ def causes_of(view: View, change: Changed) -> tuple[int, ...]:
 def can_say(view: View, target: Target, epoch: Epoch, change: Changed) -> bool:
     """Whether the history can say a change: the forms exist, and no tool's name was used before in this epoch.
 
-    A tool that changed, or one that comes back, would stand beside its old self.
+    A tool that changed, or one that comes back, would stand beside its old self; one that is too long to be sent
+    would stay in the history.
     """
     fold = view.fold
     if not fold.sent or fold.sent[-1].seq < epoch.seq:
@@ -91,5 +93,11 @@ def can_say(view: View, target: Target, epoch: Epoch, change: Changed) -> bool:
         and (not change.removed or target.says(spec.late_removal))
         and (change.effort is None or target.says(spec.late_effort))
         and len(set(names)) == len(names)
-        and used(view, target, epoch).union(fold.loaded).isdisjoint(names)
+        and not any(_long(target, tool) for tool in change.added)
+        and used(view, target).union(fold.loaded).isdisjoint(names)
     )
+
+
+def _long(target: Target, tool: ToolSpec) -> bool:
+    limit = target.spec.max_string_chars
+    return limit is not None and len(target.codec.tool(tool).data) > limit

@@ -21,11 +21,11 @@ class Layout:
     ``sent``: seq of the last request frozen into it, -1: none. ``stale``: seq of a sent request that this code
     would encode differently, -1: none. ``boundary``: last unit that a rewrite left behind, -1: none.
     ``ends``: event to the last unit that comes from it. ``calls``: id of a call, as it stands in the bytes, to the
-    unit that makes it.
+    unit that makes it. ``betas``: names of beta headers that the units need.
     """
 
     __slots__ = (
-        "boundary", "calls", "ends", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units",
+        "betas", "boundary", "calls", "ends", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units",
     )  # fmt: skip
 
     def __init__(self, epoch: Epoch) -> None:
@@ -40,6 +40,7 @@ class Layout:
         self.boundary = -1
         self.ends: dict[int, int] = {}
         self.calls: dict[str, int] = {}
+        self.betas: set[str] = set()
 
     @property
     def last(self) -> Unit | None:
@@ -56,6 +57,7 @@ class Layout:
             if unit.kind == "tool_call":
                 ids = texts_at(value_of(unit), codec.call_path)
                 self.calls.update(dict.fromkeys(ids, len(self.parts) - 1))
+            self.betas.update(unit.betas)
             if unit.by in REWRITTEN:
                 self.boundary = len(self.parts) - 1
             before = unit
@@ -70,5 +72,6 @@ class Layout:
         layout.head = min(self.head, count)
         layout.ends = {seq: end for seq, end in self.ends.items() if end < count}
         layout.calls = {id_: index for id_, index in self.calls.items() if index < count}
+        layout.betas = {beta for unit in layout.units for beta in unit.betas}
         layout.boundary = self.boundary if self.boundary < count else -1
         return layout

@@ -16,15 +16,15 @@ from foreword.compiler.passes.cheapen import cheapen, why_of
 from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
 from foreword.compiler.passes.reduce import levels, reduce
-from foreword.compiler.passes.repair_links import repair_links
+from foreword.compiler.passes.repair_links import repair_links, repair_overtaken
 from foreword.compiler.passes.repair_pairs import end_with_user, repair_pairs
 from foreword.compiler.passes.repair_text import repair_text
 from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import priced
-from foreword.compiler.render import read_tool_name
-from foreword.core.event import Draft, EpochStarted, Why
+from foreword.compiler.read_tool import read_tool_name
+from foreword.core.event import Draft, EpochStarted, Why, by_engine
 from foreword.core.target import Target
-from foreword.core.view import Interaction, View
+from foreword.core.view import Interaction, Notice, View
 from foreword.errors import OverBudget
 
 MAX_ROUNDS = 12
@@ -53,7 +53,7 @@ def propose(
     budget = budget_of(view, policy, target)
     drafts = [
         *repair_text(view),
-        *repair_pairs(view),
+        *repair_pairs(view, policy, target, budget),
         *repair_links(view, target),
         *externalize(view, policy, target, budget),
         *countdown(view, policy, target),
@@ -66,15 +66,16 @@ def propose(
     compiled = compile(view, policy, target, previous, sent_units)
     if compiled.stale >= 0:
         return Step([epoch_draft(view, target, policy, "upgrade", compiled.counted)], None)
+    drafts = repair_overtaken(compiled)
+    if drafts:
+        return Step(drafts, None)
     speaks_last = compiled.unit(compiled.size - 1).role == "assistant"
-    if speaks_last and not target.spec.prefill and not waits(compiled):
+    waiting = speaks_last and waits(compiled)
+    if speaks_last and not target.spec.prefill and not waiting:
         return Step([end_with_user(view)], None)
     change = late_change(view, target, fold.epochs[-1], policy)
-    if change is not None:
-        causes = causes_of(view, change)
-        return Step(
-            [Draft(body=change, actor="engine", origin="engine", trust="engine", causes=causes)], None
-        )
+    if change is not None and not waiting:  # nobody speaks behind what is under way
+        return Step([by_engine(change, *causes_of(view, change))], None)
     if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
         cheaper = cheapen(compiled)
         if cheaper:
@@ -154,17 +155,21 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
         findable=to_tell(view, target, fold.tools[1]),
         language=language_asked(view, policy),
     )
-    return Draft(body=body, actor="engine", origin="engine", trust="engine")
+    return by_engine(body)
 
 
 def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
     """Return (name, events, counted tokens) of all that no rewrite may take away.
 
-    Of the newest interaction only the model's own words and calls count: its results can be excerpted.
+    Of the newest interaction only the model's own words and calls count, for an agent with a reader: its results can
+    be excerpted. What came after it stays as it is.
     """
     items: list[tuple[str, tuple[int, ...], int]] = []
     fold = compiled.view.fold
-    newest = next((item for item in reversed(fold.items) if isinstance(item, Interaction)), None)
+    last = next((n for n, item in reversed(list(enumerate(fold.items))) if isinstance(item, Interaction)), -1)
+    newest: tuple[int, ...] = fold.items[last].events if last >= 0 else ()
+    whole = newest if compiled.target.reader == "none" else newest[:1]
+    since = {item.seq: item for item in fold.items[last + 1 :]}
     totals: dict[str, int] = {}
     for unit in compiled.units:
         if unit.section != "message":
@@ -173,8 +178,11 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
         item = fold.item(unit.events[0]) if unit.events else None
         if item is not None and item.kept and unit.category != "summary":
             items.append((f"words of a person, event {unit.events[0]}", unit.events, unit.tokens))
-        elif newest is not None and unit.events[:1] == (newest.seq,):
-            items.append((f"newest interaction, event {newest.seq}", unit.events, unit.tokens))
+        elif unit.events and unit.events[0] in whole:
+            items.append((f"newest interaction, event {newest[0]}", unit.events, unit.tokens))
+        elif unit.events and (later := since.get(unit.events[0])) is not None:
+            topic = f"notice, {later.topic}" if isinstance(later, Notice) else "said since"
+            items.append((f"{topic}, event {later.seq}", unit.events, unit.tokens))
     names = {"tools": "tools", "instructions": "instructions", "envelope": "request keys"}
     return [(names.get(key, key), (), tokens) for key, tokens in totals.items()] + items
 

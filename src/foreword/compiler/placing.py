@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
+from foreword.compiler.shown import shown_text
 from foreword.core.block import Message, Role, Text
 from foreword.core.frame import frame
 from foreword.core.request import Category, Piece, Unit
@@ -49,8 +50,9 @@ def engine_text(
     *,
     role: Role = "user",
 ) -> Iterator[Placed]:
-    """Yield a text of the engine as a message of its own."""
-    message = Message(role=role, blocks=(Text(text=text),))
+    """Yield a text of the engine as a message of its own; all but a pin loses its middle where it is too long."""
+    shown = text if category == "pins" else shown_text(text, target)
+    message = Message(role=role, blocks=(Text(text=shown),))
     for piece in target.codec.message(message, thinking=False, params=target.params):
         named = msgspec.structs.replace(piece, kind=category)
         yield Placed(piece=named, category=category, events=events, by=by, why=why)

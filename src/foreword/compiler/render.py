@@ -1,4 +1,4 @@
-"""Render: items of the view to units, with the rewrites that stand. Pure, and the same for base and journal.
+"""Render: items of the view to pieces, with the rewrites that stand. Pure, and the same for base and journal.
 
 Rewrites are applied here and nowhere else: a replaced result shows its text, summarised items give way to
 their summary where the first of them stood (docs/decisions/0003-epoch-base-journal.md).
@@ -6,98 +6,35 @@ their summary where the first of them stood (docs/decisions/0003-epoch-base-jour
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 import msgspec
 
-from foreword.compiler.blocks import as_known, as_known_result, block_of, kept_before, sendable
-from foreword.compiler.deferred import with_loaded
+from foreword.compiler.blocks import (
+    as_known,
+    as_known_result,
+    block_of,
+    kept_before,
+    referred,
+    referred_result,
+    sendable,
+    without_search,
+)
+from foreword.compiler.deferred import offers_none, with_loaded
+from foreword.compiler.excerpt import with_excerpt
 from foreword.compiler.late import told
-from foreword.compiler.placing import Placed, engine_text, settle
+from foreword.compiler.late_result import late_pictures
+from foreword.compiler.placing import Placed, engine_text
+from foreword.compiler.reasoning import keeps_reasoning, strips_reasoning
 from foreword.compiler.run_note import with_run
-from foreword.compiler.shown import shown_message, shown_result
-from foreword.core.block import Block, Message, Opaque, Role, Text, Thinking, ToolResult, ToolSpec
-from foreword.core.canonical import digest
-from foreword.core.event import OWN_ORIGINS, Answered, Noticed, Repaired, RequestSent
+from foreword.compiler.shown import shown_message, shown_result, shown_text
+from foreword.core.block import Block, Message, Opaque, Role, Text, ToolResult
+from foreword.core.event import Noticed, Repaired
 from foreword.core.frame import frame
-from foreword.core.request import Category, Piece, Unit, unit_digest_input
+from foreword.core.request import Category
 from foreword.core.target import Target
 from foreword.core.view import Change, Epoch, Interaction, Item, Notice, Turn, View
 from foreword.errors import CompileError
-
-READ_TOOL = ToolSpec(
-    name="read",
-    description=(
-        "Read back what was left out here: ref as given in a <foreword> note, e.g. k3f9qz#128; a summary's [#N] is "
-        "ALIAS#N. Lines from offset (1-based), at most limit; tail: the last ones; grep: those with a literal text."
-    ),
-    schema={
-        "type": "object",
-        "properties": {
-            "ref": {"type": "string"},
-            "offset": {"type": "integer"},
-            "limit": {"type": "integer"},
-            "tail": {"type": "integer"},
-            "start": {"type": "integer"},
-            "grep": {"type": "string"},
-        },
-        "required": ["ref"],
-    },
-)
-
-
-def read_tool_name(view: View) -> str:
-    """Return the read tool's name: ``read``, or ``foreword_read`` when the agent has a tool of that name."""
-    fold = view.fold
-    taken = any(tool.name == "read" for tool in (*fold.tools[1], *fold.deferred[1]))
-    return "foreword_read" if taken else "read"
-
-
-def render_head(target: Target, epoch: Epoch) -> list[Placed]:
-    """Return keys, tools and system blocks in render order, as they stood when the epoch began."""
-    codec = target.codec
-    tools_seq, tools = epoch.tools
-    system_seq, blocks = epoch.instructions
-    asked = target.with_effort(epoch.body.effort).with_budget(epoch.budget, epoch.body.remaining)
-    keys = codec.keys(asked.params)
-    placed = [_key(piece) for piece in keys if piece.layer == "tools"]
-    for tool in tools:
-        why = "stub inferred from recorded calls" if tool.inferred else "declared"
-        placed.append(
-            Placed(piece=codec.tool(tool), category="tools", events=(tools_seq,), by="base", why=why)
-        )
-    if epoch.body.read_tool is not None:
-        own = msgspec.structs.replace(READ_TOOL, name=epoch.body.read_tool)
-        placed.append(
-            Placed(
-                piece=codec.tool(own),
-                category="tools",
-                events=(),
-                by="base",
-                why="reads left-out content back",
-            )
-        )
-    placed += [_key(piece) for piece in keys if piece.layer == "system"]
-    for block in blocks:
-        if block.text.strip():
-            placed.append(
-                Placed(
-                    piece=codec.system(block),
-                    category="instructions",
-                    events=(system_seq,),
-                    by="base",
-                    why="instructions of the agent",
-                )
-            )
-    for topic, text in told(target, epoch.body.findable, (), epoch.body.language or None):
-        piece = codec.system(Text(text=frame("notice", text, topic=topic)))
-        placed.append(Placed(piece=piece, category="notice", events=(epoch.seq,), by="base", why=topic))
-    placed += [_key(piece) for piece in keys if piece.layer == "messages"]
-    return placed
-
-
-def _key(piece: Piece) -> Placed:
-    return Placed(piece=piece, category="envelope", events=(), by="base", why=f"invalidates {piece.layer}")
 
 
 def render_items(
@@ -115,7 +52,7 @@ def render_items(
     stripped = False
     if block is not None and start == 0:
         yield from _render(view, target, block, before=before, base=True, epoch=epoch)
-        stripped = _strips_thinking(view, block, target, epoch, True)
+        stripped = strips_reasoning(view, block, target, epoch, True)
     for index in range(start, stop):
         item = items[index]
         base = index < epoch.items
@@ -124,7 +61,7 @@ def render_items(
         if block is not None and (index < block.covers or item is block):
             continue
         if base:
-            stripped = stripped or _strips_thinking(view, item, target, epoch, base)
+            stripped = stripped or strips_reasoning(view, item, target, epoch, base)
         elif index == epoch.items and stripped:
             yield from _end_turn(target)
         if base and item.seq in fold.revoked and fold.revoked[item.seq] < epoch.seq:
@@ -142,7 +79,7 @@ def render_items(
         if isinstance(item, Turn) and placed and placed[-1].piece.role == "user":
             stripped = False
         yield from placed
-        if not base and _strips_thinking(view, item, target, epoch, base):
+        if not base and strips_reasoning(view, item, target, epoch, base):
             yield from _end_turn(target)
     if start < stop == epoch.items:
         yield from _repeat_kept(view, target, block, before=before, epoch=epoch)
@@ -166,17 +103,6 @@ def _repeat_kept(
     yield from engine_text(target, text, "notice", (), "base", "a summary does not keep words")
     for item in kept:
         yield from _render(view, target, item, before=before, base=True, epoch=epoch)
-
-
-def _strips_thinking(view: View, item: Item, target: Target, epoch: Epoch, base: bool) -> bool:
-    """Whether calls of our own are shown without the reasoning that led to them."""
-    return (
-        isinstance(item, Interaction)
-        and bool(item.calls)
-        and view.fold.events[item.seq].origin in OWN_ORIGINS
-        and any(isinstance(b, Thinking) and (b.signature or b.data) for b in item.message.blocks)
-        and not _own(view, item, target, epoch, base)
-    )
 
 
 def _end_turn(target: Target) -> Iterator[Placed]:
@@ -215,6 +141,10 @@ def _render(
             name: Category = "pins" if item.kept else "notice"
             role = target.notice_channel if _is_operators(view, item) else "user"
             yield from _spoken(target, text, name, item.events, item.topic, role)
+            pictures = late_pictures(view, item, target, before)
+            if pictures is not None:
+                for piece in target.codec.message(pictures, thinking=False, params=target.params):
+                    yield Placed(piece=piece, category=name, events=item.events, by="journal", why=item.topic)
         case Interaction():
             yield from _render_interaction(
                 view, target, item, category, before=before, base=base, epoch=epoch
@@ -259,14 +189,15 @@ def _render_change(target: Target, item: Change) -> Iterator[Placed]:
     gone = [name for name in body.unfindable if name not in added]
     for topic, text in told(target, body.findable, gone, body.language):
         text = frame("notice", text, topic=topic, event=item.seq)
-        yield from _spoken(target, text, "notice", item.events, topic, target.spec.notice_channel)
+        yield from _spoken(target, text, "notice", item.events, topic, target.notice_channel)
 
 
 def _render_turn(
     view: View, target: Target, item: Turn, category: Category, base: bool, before: int
 ) -> Iterator[Placed]:
-    message = as_known(item.message, view.fold.events[item.seq], target)
-    message = shown_message(message, item.seq, view, target, before)
+    message = referred(item.message, item.seq, view, target)
+    message = as_known(message, view.fold.events[item.seq], target)
+    message = shown_message(message, view, target, before)
     by = "journal"
     why = "a person's words" if item.person else "said to the model"
     if message.role in ("system", "developer") and not target.codec.system_anywhere:
@@ -282,7 +213,7 @@ def _render_turn(
         if operators:
             yield from _spoken(target, text, "notice", item.events, f"a {message.role} message", "system")
             return
-        message = Message(role="user", blocks=(Text(text=text),))
+        message = Message(role="user", blocks=(Text(text=shown_text(text, target)),))
         why = f"a {item.message.role} message, framed: this wire takes none just anywhere"
     if base:
         by = "base"
@@ -312,12 +243,16 @@ def _render_interaction(
     final: bool = False,
 ) -> Iterator[Placed]:
     by = "base" if base else "journal"
-    thinking = _own(view, item, target, epoch, base)
+    thinking = keeps_reasoning(view, item, target, epoch, base)
     opens = base and item.seq == epoch.body.block
-    message = as_known(item.message, view.fold.events[item.seq], target)
+    message = referred(item.message, item.seq, view, target)
+    message = as_known(message, view.fold.events[item.seq], target)
+    bare = offers_none(epoch)
+    if bare:
+        message = msgspec.structs.replace(message, blocks=without_search(message.blocks))
     message = sendable(message, target, base=base, opens=opens)
     message = _trimmed(message) if final else message
-    message = shown_message(message, item.seq, view, target, before)
+    message = shown_message(message, view, target, before)
     pieces = target.codec.message(message, thinking=thinking, params=target.params)
     why = "the provider's summary of what came before" if opens else "the model's words"
     for piece in pieces:
@@ -334,17 +269,18 @@ def _render_interaction(
                 f"event {item.seq} has an open call {item.calls[position].id!r}: append its result, or the repair "
                 f"that propose() names"
             )
+        event = view.fold.events[seq]
+        known = as_known_result(referred_result(result, seq, view, target), event, target)
+        if bare:
+            known = msgspec.structs.replace(known, content=without_search(known.content))
         found = view.replacement(seq, before)
         if found is not None and found[0].how != "summarized" and (base or not found[0].epoch):
             rewritten, replacement = found
-            shown = (Text(text=replacement.text),)
-            standing = ToolResult(call_id=result.call_id, content=shown, is_error=result.is_error)
-            results.append(with_run(standing, view.fold.events[seq]))
+            known = with_excerpt(known, replacement.text, alone=rewritten.how != "externalized")
             reasons.append((rewritten.how, rewritten.why))
         else:
-            known = as_known_result(with_run(result, view.fold.events[seq]), view.fold.events[seq], target)
-            results.append(shown_result(known, seq, view, target, before))
             reasons.append((by, "a tool's result"))
+        results.append(shown_result(with_run(known, event), view, target, before))
     for piece in target.codec.results(results, item.message):
         seq = item.result_seqs[piece.source]
         piece = with_loaded(view, target, piece, results[piece.source].content)
@@ -380,77 +316,3 @@ def _trimmed(message: Message) -> Message:
         if last.text.strip():
             blocks.append(msgspec.structs.replace(last, text=last.text.rstrip()))
     return msgspec.structs.replace(message, blocks=tuple(blocks))
-
-
-def _own(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:
-    """Whether the reasoning of this message may be sent: it was returned to us, by this model, on this wire,
-
-    and, where the model binds it to its prefix, that prefix still stands (the same epoch).
-    """
-    event = view.fold.events[item.seq]
-    body = event.body
-    if not isinstance(body, Answered) or body.request is None or event.origin not in OWN_ORIGINS:
-        return False
-    sent = view.fold.events[body.request].body
-    if not isinstance(sent, RequestSent) or (sent.wire, sent.model) != (
-        target.codec.wire,
-        target.params.model,
-    ):
-        return False
-    request = body.request
-    if not target.binds_thinking:
-        return True
-    if base:
-        return item.seq == epoch.body.block and _head_stood(view, request, epoch)
-    return request > epoch.seq
-
-
-def _head_stood(view: View, request: int, epoch: Epoch) -> bool:
-    """Whether the base has the head of the request: what was answered behind a compaction block is bound to these."""
-    asked = next(each for each in reversed(view.fold.epochs) if each.seq < request)
-    return _head(asked) == _head(epoch)
-
-
-def _head(epoch: Epoch) -> tuple[object, ...]:
-    body = epoch.body
-    return body.head, epoch.tools, epoch.instructions, body.findable, body.language
-
-
-def to_units(placed: Sequence[Placed], target: Target, previous: Unit | None) -> list[Unit]:
-    """Place, count and digest pieces, in one batch. ``previous`` is the unit before them (None: there is none)."""
-    placed = settle(placed, target, previous)
-    counts = target.counter.count_many([p.piece.text for p in placed])
-    units: list[Unit] = []
-    before: Unit | Piece | None = previous
-    exact = target.counter.exact
-    overhead = target.codec.message_tokens
-    first_tool = previous is None
-    for item, count in zip(placed, counts, strict=True):
-        piece = item.piece
-        tokens = count + piece.media_tokens
-        if target.codec.opens(before, piece):
-            tokens += overhead
-        before = piece
-        if piece.section == "tool" and first_tool:
-            tokens += target.codec.tools_tokens
-            first_tool = False
-        units.append(
-            Unit(
-                section=piece.section,
-                layer=piece.layer,
-                role=piece.role,
-                kind=piece.kind,
-                data=piece.data,
-                digest=digest(unit_digest_input(piece)),
-                tokens=tokens,
-                exact=exact and piece.media_tokens == 0,
-                markable=piece.markable,
-                category=item.category,
-                events=item.events,
-                by=item.by,
-                why=item.why,
-                lost=piece.lost,
-                betas=piece.betas,
-            )
-        )
-    return units

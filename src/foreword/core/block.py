@@ -7,6 +7,7 @@ only on the wire named beside it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from hashlib import sha256
 from typing import Any, Literal
 
@@ -34,14 +35,23 @@ class Thinking(Struct, frozen=True, kw_only=True, tag="thinking", omit_defaults=
     data: str | None = None
     extra: dict[str, Any] | None = None
 
+    @property
+    def sealed(self) -> bool:
+        """Whether a provider vouches for it."""
+        return bool(self.signature or self.data)
+
 
 class Image(Struct, frozen=True, kw_only=True, tag="image", omit_defaults=True):
-    """A picture: base64 ``data`` with its ``media_type``, or a ``url``."""
+    """A picture: base64 ``data`` with its ``media_type``, or a ``url``.
+
+    ``ref``: where it is read back, for a codec that can't show it. Set on the way to a codec, never recorded.
+    """
 
     media_type: str | None = None
     data: str | None = None
     url: str | None = None
     extra: dict[str, Any] | None = None
+    ref: str | None = None
 
     @property
     def digest(self) -> str:
@@ -63,11 +73,15 @@ class ToolCall(Struct, frozen=True, kw_only=True, tag="tool_call", omit_defaults
 
 
 class Opaque(Struct, frozen=True, kw_only=True, tag="opaque", omit_defaults=True):
-    """A block of ``wire`` that this model has no word for: ``raw`` is its JSON text, sent back unchanged."""
+    """A block of ``wire`` that this model has no word for: ``raw`` is its JSON text, sent back unchanged.
+
+    ``ref``: as of a picture.
+    """
 
     wire: str
     form: str
     raw: str
+    ref: str | None = None
 
 
 class ToolResult(Struct, frozen=True, kw_only=True, tag="tool_result", omit_defaults=True):
@@ -113,3 +127,12 @@ class ToolSpec(Struct, frozen=True, kw_only=True, omit_defaults=True):
 def plain_text(blocks: tuple[Block, ...]) -> str:
     """Join the text of the text blocks with newlines; other blocks contribute nothing."""
     return "\n".join(block.text for block in blocks if isinstance(block, Text))
+
+
+def pictures(blocks: Iterable[Block]) -> Iterator[Image]:
+    """Yield the images among blocks, those in results of tools too, in order."""
+    for block in blocks:
+        if isinstance(block, Image):
+            yield block
+        elif isinstance(block, ToolResult):
+            yield from pictures(block.content)

@@ -15,7 +15,7 @@ from msgspec import Struct
 
 from foreword.core.catalog import Catalog, ModelSpec, Wire
 from foreword.core.price import Cost, cost_at
-from foreword.core.request import Layer
+from foreword.core.request import LAYERS, Layer
 from foreword.core.usage import Usage
 
 Kind = Literal["marks", "breakpoints", "prefix", "units"]
@@ -36,7 +36,6 @@ Why = Literal[
 was over; the response that writes it had not begun; no mark is near it; it never ended at an entry; it is no whole
 number of steps. ``first``: nothing was sent before. Empty: nothing was missed."""
 
-LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 SECOND = 1_000_000
 _ALWAYS = 1 << 62
 

@@ -44,7 +44,7 @@ def lossless(value: Any) -> bytes:
     # The encoder writes null for such a number, and for nothing else that isn't null.
     if data is None or b"null" in data:
         value = msgspec.to_builtins(value)
-        _check_numbers(value)
+        check_numbers(value)
     if data is None:
         data = json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode(
             "utf-8", "backslashreplace"
@@ -67,11 +67,29 @@ def read(data: bytes | str) -> Any:
         raise
 
 
+def finite(value: Any) -> Any:
+    """Return a JSON value with null for each NaN and infinity, which Python reads `1e999` as."""
+    try:
+        check_numbers(value)
+    except InvalidNumber:
+        return _with_null(value)
+    return value
+
+
+def _with_null(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _with_null(member) for name, member in cast("dict[str, Any]", value).items()}
+    if isinstance(value, list | tuple):
+        return [_with_null(item) for item in cast("Sequence[Any]", value)]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
 def _no_number(name: str) -> None:
     raise ValueError(name)
 
 
-def _check_numbers(value: Any) -> None:
+def check_numbers(value: Any) -> None:
+    """Look through a JSON value. Raises: InvalidNumber for NaN and infinities."""
     pending = [value]
     while pending:
         found = pending.pop()
@@ -85,8 +103,13 @@ def _check_numbers(value: Any) -> None:
 
 def canonical(value: Any) -> bytes:
     """Encode as JSON without spaces, keys sorted, so that equal values give equal bytes."""
+    return utf8(json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")))
+
+
+def utf8(text: str) -> bytes:
+    """Return a text's bytes. Raises: InvalidText for a lone surrogate."""
     try:
-        return json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":")).encode()
+        return text.encode()
     except UnicodeEncodeError as error:
         raise InvalidText(error.object, error.start) from error
 

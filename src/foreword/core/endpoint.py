@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from functools import cache
 from importlib import resources
 from typing import Any, Literal, get_args
-from urllib.parse import quote, urlsplit
+from urllib.parse import SplitResult, quote, urlsplit
 
 import msgspec
 from msgspec import Struct
@@ -218,6 +218,14 @@ class Endpoint(Struct, frozen=True, kw_only=True):
         return {self.key_header: self.key_prefix + key}
 
 
+def split(url: str) -> SplitResult:
+    """Take an address apart. Raises: EndpointError when it is none."""
+    try:
+        return urlsplit(url)
+    except ValueError as error:
+        raise EndpointError(f"{url[:80]!r}", f"is no address: {error}", "give one, such as https://host/v1") from error
+
+
 @cache
 def profiles() -> Mapping[str, Profile]:
     """Return the profiles that come with the package, by name, in the order of the file."""
@@ -255,7 +263,7 @@ def endpoint(
     base = base_url or row.base_url
     if base is None:
         raise EndpointError(name, "has no address of its own", "give a base URL")
-    parts = urlsplit(base)
+    parts = split(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise EndpointError(
             name, f"{base[:80]!r} is no http or https address", "give one, such as https://host/v1"

@@ -412,6 +412,13 @@ class Draft(Struct, frozen=True, kw_only=True, omit_defaults=True):
     causes: tuple[int, ...] = ()
 
 
+def by_engine(body: Body, *causes: int, at: int | None = None, subject: str | None = None) -> Draft:
+    """Return a fact that the engine itself states; ``causes``: the events that it comes from."""
+    return Draft(
+        body=body, at=at, actor="engine", origin="engine", trust="engine", subject=subject, causes=causes
+    )
+
+
 class Event(Struct, frozen=True, kw_only=True, gc=False):
     """An appended fact.
 

@@ -40,7 +40,7 @@ def image_tokens(width: int, height: int, family: ImageFamily) -> int:
 
 
 def picture_type(data: str) -> str | None:
-    """Return the media type of a picture in base64, by its first bytes; None: no base64, none of these kinds, or cut."""
+    """Return the media type of a picture in base64, by its first bytes and its end; None: no base64, or no picture."""
     try:
         found = base64.b64decode(data, validate=True)
     except ValueError:

@@ -15,6 +15,8 @@ from msgspec import Struct
 from foreword.core.block import Message, Opaque, Text, ToolResult, ToolSpec
 
 Layer = Literal["tools", "system", "messages"]
+LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
+"""In render order."""
 Section = Literal["key", "tool", "system", "message"]
 Category = Literal[
     "envelope", "tools", "instructions", "pins", "preload", "skills", "memory", "summary", "history", "recent",
@@ -42,15 +44,22 @@ class Compaction(Struct, frozen=True, kw_only=True):
 
 
 class Link(Struct, frozen=True, kw_only=True):
-    """A block that asks for another one, or answers one that asked, by an id.
+    """A block that asks for another one, or answers one that asked, by an id and of its own kind.
 
-    ``answers``: it is the answer. ``by``: who gives it, whichever of the two this is. The provider goes on by itself
-    with what it has under way; a client's answer is missed at once; a person's may take its time.
+    ``answers``: it is the answer. ``kind``: what the two have in common, such as the call that an output is of.
+    ``by``: who gives it, whichever of the two this is. The provider goes on by itself with what it has under way; a
+    client's answer is missed at once; a person's may take its time.
     """
 
     id: str
+    kind: str
     answers: bool
     by: Literal["provider", "client", "person"]
+
+    @property
+    def pair(self) -> tuple[str, str]:
+        """What both halves have in common, and no other pair."""
+        return self.kind, self.id
 
 
 class Piece(Struct, frozen=True, kw_only=True, gc=False):

@@ -8,13 +8,16 @@ verifies and a hash that betrays nothing. ``link`` chains header and commit to t
 from __future__ import annotations
 
 import hashlib
-from typing import Any
+from datetime import date, datetime, time, timedelta
+from typing import Annotated, Any
+from uuid import UUID
 
 import msgspec
 
 from foreword.core.canonical import lossless, read
-from foreword.core.event import Body, Draft, Event, kind_of
+from foreword.core.event import Body, Draft, Event, Trust, kind_of
 from foreword.core.surrogates import mended
+from foreword.errors import InvalidText, InvalidValue
 
 GENESIS = b"\0" * 32
 NONCE_BYTES = 16
@@ -25,6 +28,16 @@ _encoder = msgspec.json.Encoder()
 must come back from the log with its keys in the order that was sent."""
 
 _decoder: msgspec.json.Decoder[Body] = msgspec.json.Decoder(Body)
+_HEADER = (
+    "seq", "kind", "schema", "at", "actor", "origin", "trust", "tenant", "subject", "audience", "causes",
+)  # fmt: skip
+"""The header fields that the chain covers, in their fixed order."""
+_At = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
+_header_decoder = msgspec.json.Decoder(
+    tuple[int, str, int, _At, str, str, Trust, str, str | None, tuple[str, ...], tuple[int, ...]]
+)
+_NO_TEXT = (bytes, bytearray, datetime, date, time, timedelta, UUID)
+"""What the encoder would write as a string, though it is none."""
 
 
 def encode_body(body: Body) -> bytes:
@@ -59,27 +72,16 @@ def link_of(previous: bytes, header: tuple[Any, ...], commit: bytes) -> bytes:
 
 def header_of(event: Event) -> tuple[Any, ...]:
     """Return the header fields that the chain covers, in their fixed order."""
-    return (
-        event.seq,
-        event.kind,
-        event.schema,
-        event.at,
-        event.actor,
-        event.origin,
-        event.trust,
-        event.tenant,
-        event.subject,
-        event.audience,
-        event.causes,
-    )
+    return tuple(getattr(event, name) for name in _HEADER)
 
 
 def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce: bytes) -> Event:
     """Make the event that follows ``previous`` (the link before it, or ``GENESIS``).
 
-    Raises: InvalidNumber.
+    Raises: InvalidNumber; InvalidValue for what would not be read again; InvalidText for a header that can't be
+    written.
     """
-    payload = encode_body(draft.body)
+    payload = _readable(draft.body)
     commit = commit_of(nonce, payload)
     event = Event(
         seq=seq,
@@ -98,8 +100,34 @@ def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce
         nonce=nonce,
         body=None,
     )
-    event = msgspec.structs.replace(event, link=link_of(previous, header_of(event), commit))
+    header = header_of(event)
+    _check_header(event.kind, header)
+    event = msgspec.structs.replace(event, link=link_of(previous, header, commit))
     return with_body(event, draft.body, payload)
+
+
+def _readable(body: Body) -> bytes:
+    """Return the payload, from which the same body is read: structs don't check what they are made of."""
+    kind = kind_of(body)
+    try:
+        payload = encode_body(body)
+        if decode_body(kind, SCHEMA, payload) != body:
+            msgspec.convert(msgspec.to_builtins(body, builtin_types=_NO_TEXT), Body)
+    except (TypeError, msgspec.DecodeError) as error:
+        fault, _, place = str(error).partition(" - at `$")
+        raise InvalidValue(kind, place.strip(".`"), fault) from error
+    return payload
+
+
+def _check_header(kind: str, header: tuple[Any, ...]) -> None:
+    try:
+        _header_decoder.decode(_encoder.encode(header))
+    except UnicodeEncodeError as error:
+        raise InvalidText(error.object, error.start) from error
+    except (TypeError, msgspec.DecodeError) as error:
+        fault, _, place = str(error).partition(" - at `$[")
+        place = place.partition("]")[0]
+        raise InvalidValue(kind, _HEADER[int(place)] if place else "", fault) from error
 
 
 def with_body(event: Event, body: Body, payload: bytes) -> Event:

@@ -10,31 +10,10 @@ from collections.abc import Sequence
 from importlib import import_module
 from typing import Any, Literal, Protocol
 
-import msgspec
-
+from foreword.core.canonical import utf8
 from foreword.core.estimate import estimate
-from foreword.core.image import image_size, image_tokens
 from foreword.core.surrogates import mended_text
-from foreword.errors import InvalidText, MissingExtra
-
-__all__ = [
-    "Count",
-    "Counter",
-    "EstimateCounter",
-    "O200kCounter",
-    "counter",
-    "image_size",
-    "image_tokens",
-    "pieces",
-    "utf8",
-]
-
-
-class Count(msgspec.Struct, frozen=True):
-    """Hold a number of tokens, and whether it is exact or an estimate."""
-
-    tokens: int
-    exact: bool
+from foreword.errors import MissingExtra
 
 
 class Counter(Protocol):
@@ -161,11 +140,3 @@ def _sent(text: str) -> bytes:
         return text.encode()
     except UnicodeEncodeError:
         return mended_text(text).encode()
-
-
-def utf8(text: str) -> bytes:
-    """Return a text's bytes. Raises: InvalidText for a lone surrogate."""
-    try:
-        return text.encode()
-    except UnicodeEncodeError as error:
-        raise InvalidText(error.object, error.start) from error

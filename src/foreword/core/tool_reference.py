@@ -10,6 +10,9 @@ import msgspec
 from foreword.core.block import Block, Opaque
 
 _FORM = "tool_reference"
+_FOUND = "tool_search_tool_result"
+_CALL = "server_tool_use"
+_NAMES = "tool_search_tool_"
 
 
 def referenced(blocks: Iterable[Block]) -> Iterator[str]:
@@ -19,7 +22,23 @@ def referenced(blocks: Iterable[Block]) -> Iterator[str]:
     """
     for block in blocks:
         if isinstance(block, Opaque) and _FORM in block.raw:
-            yield from _names(msgspec.json.decode(block.raw))
+            yield from _names(_value(block.raw))
+
+
+def of_search(block: Opaque) -> bool:
+    """Whether a block asks for a tool search, or is what one found (same source)."""
+    if block.form != _CALL or _NAMES not in block.raw:
+        return block.form in (_FORM, _FOUND)
+    called = _value(block.raw)
+    return isinstance(called, dict) and str(cast("dict[str, Any]", called).get("name")).startswith(_NAMES)
+
+
+def _value(raw: str) -> Any:
+    """Read a block; one that is no JSON that a provider takes is told in words, which load nothing: None."""
+    try:
+        return msgspec.json.decode(raw)
+    except (msgspec.DecodeError, RecursionError):
+        return None
 
 
 def _names(value: Any) -> Iterator[str]:

@@ -50,20 +50,20 @@ TASK_BUDGET = "task budget"
 """Topic of the notices that count a task budget down."""
 
 
-class Mark(msgspec.Struct, frozen=True, kw_only=True, gc=False):
-    """A place in the log with the number of items before it."""
+class Moment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+    """An event of the log, and the number of items before it."""
 
     seq: int
     items: int
 
 
-class Sent(Mark, frozen=True, kw_only=True):
+class Sent(Moment, frozen=True, kw_only=True):
     """A request that was handed out."""
 
     body: RequestSent
 
 
-class Epoch(Mark, frozen=True, kw_only=True):
+class Epoch(Moment, frozen=True, kw_only=True):
     """An epoch's start; ``number`` counts from 1. ``tools`` and ``instructions``: those of its base, with the seq
 
     of the event that set them. ``budget``: the task budget that stands, 0: none.
@@ -85,14 +85,20 @@ class Reported(msgspec.Struct, frozen=True, kw_only=True, gc=False):
 
 
 class Fold:
-    """The mutable heart of a view. Only ``View`` touches it."""
+    """The mutable heart of a view. Only ``View`` changes it.
+
+    ``tools`` and ``deferred``: what is asked for; in this epoch ``offered`` by now, and ``used``, ever; ``findable``:
+    names of deferred ones that the model was told; ``loaded``: those that a search found.
+    """
 
     def __init__(self, events: Iterable[Event]) -> None:
         self.events: list[Event] = []
         self.opened: SessionOpened | None = None
+        self.openings: list[tuple[int, SessionOpened]] = []
         self.instructions: tuple[int, tuple[Text, ...]] = (-1, ())
         self.tools: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
         self.offered: tuple[ToolSpec, ...] = ()
+        self.used: set[str] = set()
         self.deferred: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
         self.findable: tuple[str, ...] = ()
         self.defined: dict[str, ToolSpec] = {}
@@ -154,6 +160,11 @@ class Fold:
     def item(self, seq: int) -> Item | None:
         return self._by_seq.get(seq)
 
+    def ref(self, seq: int) -> str:
+        """Return the reference of an event, by the alias of the log it was recorded in: a fork changes none."""
+        alias = next((body.alias for at, body in reversed(self.openings) if at <= seq), "session")
+        return f"{alias}#{seq}"
+
     def apply(self, event: Event) -> None:
         self.events.append(event)
         if event.original is not None:
@@ -198,6 +209,7 @@ class Fold:
                     *(tool for tool in self.offered if tool.name not in body.removed),
                     *body.added,
                 )
+                self.used.update(tool.name for tool in body.added)
                 self.effort = body.effort or self.effort
                 self.findable = (
                     *(name for name in self.findable if name not in body.unfindable),
@@ -230,6 +242,7 @@ class Fold:
                 self.rebuild = event.seq
             case SessionOpened():
                 self.opened = body
+                self.openings.append((event.seq, body))
             case _:
                 pass
 
@@ -238,6 +251,7 @@ class Fold:
         tools = self.epochs[-1].tools if kept else self.tools
         if not kept:
             self.offered = self.tools[1]
+        self.used = {tool.name for tool in tools[1]}.union([body.read_tool] if body.read_tool else [])
         self.effort, self.findable, self.language = body.effort, body.findable, body.language
         epoch = Epoch(
             seq=seq,

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from foreword.codecs.billing import billing_from
 from foreword.codecs.decoded import Response
-from foreword.core.event import Answered, Called, Draft
+from foreword.core.event import Answered, Called, Draft, by_engine
 from foreword.core.usage import NOTHING, Usage
 from foreword.engine.answering import Sent
 from foreword.errors import ConnectionFailed, ProviderError
@@ -59,7 +59,7 @@ def note_empty(session: Session, sent: Sent) -> None:
         terms=bill.terms,
         doubts=bill.doubts,
     )
-    session.append(_draft(session, body))
+    session.append(by_engine(body, subject=session.user))
 
 
 def _failed(session: Session, error: BaseException) -> Draft:
@@ -72,17 +72,13 @@ def _failed(session: Session, error: BaseException) -> Draft:
         why=type(error).__name__,
         attempts=error.attempts if isinstance(error, ProviderError) else 1,
     )
-    return _draft(session, body)
+    return by_engine(body, subject=session.user)
 
 
 def _usage_of(error: BaseException) -> Usage | None:
     """A refusal bills nothing; of a call that was cancelled or that nobody answered, nobody knows."""
     refused = isinstance(error, ProviderError) and not isinstance(error, ConnectionFailed)
     return NOTHING if refused else None
-
-
-def _draft(session: Session, body: Called) -> Draft:
-    return Draft(body=body, actor="engine", origin="engine", trust="engine", subject=session.user)
 
 
 def _open_request(session: Session) -> int | None:

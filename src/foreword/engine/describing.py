@@ -5,10 +5,10 @@ The words are an event, so the same picture reads the same after a restart, and 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from foreword.core.block import Block, Image, ToolResult
+from foreword.core.block import Image, pictures
 from foreword.core.event import Described, Draft
 from foreword.core.reference import blocks_of
 
@@ -20,19 +20,15 @@ Describe = Callable[[Image], str]
 
 
 def describe_pictures(session: Session, describe: Describe, since: int) -> None:
-    """Append a description of each picture, in the events from seq ``since`` on, that has none yet."""
+    """Append a description of each picture, in the events from seq ``since`` on, that has none yet.
+
+    An erasure behind ``since`` may have taken one with it, so that all events are looked at again.
+    """
+    since = 0 if session.view.fold.rebuild >= since else since
     for event in list(session.events[since:]):
-        for image in _pictures(blocks_of(event.body)) if event.body is not None else ():
+        for image in pictures(blocks_of(event.body)) if event.body is not None else ():
             if image.digest not in session.view.fold.described:
                 body = Described(picture=image.digest, text=describe(image))
                 session.append(
                     Draft(body=body, actor="engine", origin="engine", trust="model", causes=(event.seq,))
                 )
-
-
-def _pictures(blocks: tuple[Block, ...]) -> Iterator[Image]:
-    for block in blocks:
-        if isinstance(block, Image):
-            yield block
-        elif isinstance(block, ToolResult):
-            yield from _pictures(block.content)

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from foreword.core.event import Draft, Erased
+from foreword.core.block import pictures
+from foreword.core.event import Described, Draft, Erased
+from foreword.core.reference import blocks_of
 from foreword.core.view import Interaction, View
 from foreword.errors import AppendConflict, ErasureIncomplete, NotErasable
 
@@ -56,7 +58,9 @@ def _erase_here(
     session: Session, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...]
 ) -> tuple[int, ...]:
     """Erase here and then in the forks. ``inherited``: what the parent's erased results answered."""
-    wanted = wanted | _derived(session.view, wanted)
+    opened = session.view.fold.opened
+    parent = opened.parent if opened is not None and session.store is not None else None
+    wanted = wanted | _derived(session.view, wanted, parent[1] + 1 if parent is not None else 0)
     if not wanted:
         return ()
     answers = tuple(sorted({*inherited, *_answers(session.view, wanted)}))
@@ -82,10 +86,12 @@ def _erase_here(
     raise AppendConflict(session.id, session.view.position, session.view.position)
 
 
-def _derived(view: View, wanted: set[int]) -> set[int]:
+def _derived(view: View, wanted: set[int], own: int) -> set[int]:
     """All that the engine made from these events, and each answer with a provider's summary of any of them.
 
     Causes point backwards, so one pass finds the first; what a summary says can't be read, so it may say anything.
+    The description of a picture goes with the last event that shows it; one before event ``own`` is the parent's, and
+    goes by its word.
     """
     events = view.fold.events
     gone = set(wanted)
@@ -94,9 +100,23 @@ def _derived(view: View, wanted: set[int]) -> set[int]:
         if covered & wanted:
             gone.add(block.seq)
     for event in events:
-        if event.origin == "engine" and event.kind in ERASABLE and gone.intersection(event.causes):
+        if isinstance(event.body, Described):
+            derived = event.seq >= own and _holders(view, event.body.picture) <= gone
+        else:
+            derived = bool(gone.intersection(event.causes))
+        if derived and event.origin == "engine" and event.kind in ERASABLE:
             gone.add(event.seq)
     return {seq for seq in gone - wanted if events[seq].body is not None}
+
+
+def _holders(view: View, picture: str) -> set[int]:
+    """Return the events that show the picture of this digest."""
+    return {
+        event.seq
+        for event in view.fold.events
+        if event.body is not None
+        and any(image.digest == picture for image in pictures(blocks_of(event.body)))
+    }
 
 
 def _answers(view: View, wanted: set[int]) -> tuple[tuple[int, int, int], ...]:

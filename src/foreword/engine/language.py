@@ -9,7 +9,7 @@ from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from foreword.core.block import plain_text
-from foreword.core.event import Draft, LanguageDetected
+from foreword.core.event import LanguageDetected, by_engine
 from foreword.core.languages import LANGUAGES
 from foreword.core.prose import prose
 from foreword.core.view import Turn
@@ -51,9 +51,10 @@ def language_of(text: str) -> str | None:
 def detect_language(session: Session, since: int) -> None:
     """Record the language of the newest person's message that shows one, if another was recorded before.
 
-    ``since``: events before it were looked at already. Raises: MissingExtra.
+    ``since``: events before it were looked at already, unless something was erased since. Raises: MissingExtra.
     """
     fold = session.view.fold
+    since = 0 if fold.rebuild >= since else since
     known = fold.detected[1] if fold.detected is not None else None
     oldest = max(since, known.event + 1 if known is not None else 0)
     for item in reversed(fold.items):
@@ -66,7 +67,5 @@ def detect_language(session: Session, since: int) -> None:
             continue
         if known is None or known.language != language:
             body = LanguageDetected(language=language, event=item.seq)
-            session.append(
-                Draft(body=body, actor="engine", origin="engine", trust="engine", causes=(item.seq,))
-            )
+            session.append(by_engine(body, item.seq))
         return

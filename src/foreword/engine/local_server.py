@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from typing import Any
-from urllib.parse import urlsplit
 
 from msgspec import Struct
 
-from foreword.core.endpoint import Endpoint, endpoint
+from foreword.core.endpoint import Endpoint, endpoint, split
 from foreword.core.kv_cache import Shape, shape_bytes
 from foreword.engine.asked_json import ask_json
 from foreword.engine.observed import Observed
@@ -39,7 +38,7 @@ def local_endpoint(url: str, environ: Mapping[str, str]) -> Endpoint:
 
     Raises: EndpointError when it is none that is known; ConnectionFailed when nobody answers.
     """
-    parts = urlsplit(url if "://" in url else f"http://{url}")
+    parts = split(url if "://" in url else f"http://{url}")
     base = f"{parts.scheme}://{parts.netloc}"
     for name, path, member in SIGNS:
         made = endpoint(name, base_url=base + BASES[name])

@@ -15,7 +15,7 @@ from msgspec import Struct
 from foreword.core.block import Block, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import canonical
 from foreword.core.event import ToolReturned
-from foreword.core.view import Fold, Interaction, Item, Turn
+from foreword.core.view import Fold, Interaction, Turn
 from foreword.engine.shortened import is_shortened
 
 
@@ -30,81 +30,94 @@ class Compared(Struct, kw_only=True):
     shortened: list[str]
 
 
-class _Gone(Struct, frozen=True):
-    """The place of a message whose payload was erased: a caller may still hold it, or have taken it out."""
+class _Place(Struct, frozen=True):
+    """A message in its list, with what it is compared by: who speaks, then block by block.
+
+    ``item`` None: its payload was erased; a caller may still hold it, or have taken it out.
+    """
 
     seq: int
+    item: Turn | Interaction | None = None
+    keys: tuple[bytes, ...] = ()
 
 
-def _with_gone(recorded: Fold, items: list[Item]) -> list[Item | _Gone]:
-    """Put the places of erased messages among the items that are left."""
-    placed: list[Item | _Gone] = list(items)
+def _places(fold: Fold) -> list[_Place]:
+    """List the messages that show something."""
+    found = [
+        _Place(item.seq, item, _keys(item)) for item in fold.items if isinstance(item, Turn | Interaction)
+    ]
+    return [place for place in found if place.keys]
+
+
+def _with_gone(recorded: Fold, places: list[_Place]) -> list[_Place]:
+    """Put the places of erased messages among those that are left."""
+    placed = list(places)
     for event in recorded.events:
         if event.body is None and event.kind in ("said", "answered"):
-            at = next((n for n, item in enumerate(placed) if item.seq > event.seq), len(placed))
-            placed.insert(at, _Gone(event.seq))
+            at = next((n for n, place in enumerate(placed) if place.seq > event.seq), len(placed))
+            placed.insert(at, _Place(event.seq))
     return placed
 
 
 def compare(recorded: Fold, given: Fold) -> Compared:
     """Match item by item, result by result."""
     compared = Compared(known={}, differs=None, shortened=[])
-    old = [item for item in recorded.items if _keys(item)]
-    new = [item for item in given.items if _keys(item)]
-    old = _unsummarised(recorded, old, new)
+    new = _places(given)
+    old = _with_gone(recorded, _unsummarised(recorded, _places(recorded), new))
     _compare_orphans(recorded, given, compared)
-    entries = _with_gone(recorded, old)
     at = position = 0
-    while position < len(entries):
-        item = entries[position]
+    while position < len(old):
+        place = old[position]
         other = new[at] if at < len(new) else None
-        if isinstance(item, _Gone):
-            following = entries[position + 1] if position + 1 < len(entries) else None
-            held = other is not None and (
-                isinstance(following, _Gone | None) or _keys(following) != _keys(other)
-            )
-            if held and other is not None:
-                _take_whole(compared, item.seq, other)
+        if place.item is None:
+            following = old[position + 1] if position + 1 < len(old) else place
+            if other is not None and other.keys != following.keys:
+                _take_whole(compared, place.seq, other)
                 at += 1
             position += 1
             continue
-        here, there = _alike(entries[position:], new[at:])
+        here, there = _alike(old, position, new, at)
         if not here:
-            _contradict(compared, item.seq)
+            _contradict(compared, place.seq)
             break
-        ours, theirs = entries[position : position + here], new[at : at + there]
-        for place, each in enumerate(theirs):
-            compared.known[each.seq] = ours[min(place, here - 1)].seq
+        ours, theirs = old[position : position + here], new[at : at + there]
+        for number, each in enumerate(theirs):
+            compared.known[each.seq] = ours[min(number, here - 1)].seq
         _compare_results(ours, theirs, compared, recorded.erased)
         position, at = position + here, at + there
     return compared
 
 
-def _alike(ours: Sequence[Item | _Gone], theirs: Sequence[Item]) -> tuple[int, int]:
-    """Return how many items at the start of each side say the same; (0, 0): none do.
+def _alike(ours: Sequence[_Place], mine: int, theirs: Sequence[_Place], its: int) -> tuple[int, int]:
+    """Return how many messages say the same, from ``mine`` on and from ``its`` on; (0, 0): none do.
 
     One each, or several messages of the model that are one on the other side: providers join such neighbours.
     """
-    if not theirs:
+    if its >= len(theirs):
         return 0, 0
     here = there = 1
-    mine, other = _keys(ours[0]), _keys(theirs[0])
-    while mine != other:
-        shared = min(len(mine), len(other))
-        behind, rest = (mine, ours[here:]) if len(mine) == shared else (other, theirs[there:])
-        joins = isinstance(ours[0], Interaction) and rest and isinstance(rest[0], Interaction)
-        if mine[:shared] != other[:shared] or len(mine) == len(other) or not joins:
+    one, other = ours[mine].keys, theirs[its].keys
+    while one != other:
+        shared = min(len(one), len(other))
+        shorter = len(one) == shared
+        rest, at = (ours, mine + here) if shorter else (theirs, its + there)
+        pair = (ours[mine], rest[at]) if at < len(rest) else ()
+        joins = pair and all(isinstance(place.item, Interaction) for place in pair)
+        if one[:shared] != other[:shared] or len(one) == len(other) or not joins:
             return 0, 0
-        behind += _keys(rest[0])[1:]
-        here, there = (here + 1, there) if behind is mine else (here, there + 1)
+        if shorter:
+            one, here = one + rest[at].keys[1:], here + 1
+        else:
+            other, there = other + rest[at].keys[1:], there + 1
     return here, there
 
 
-def _unsummarised(recorded: Fold, old: list[Item], new: list[Item]) -> list[Item]:
+def _unsummarised(recorded: Fold, old: list[_Place], new: list[_Place]) -> list[_Place]:
     """Leave out what a list lacks because it begins with the block that the provider gave for it."""
-    for block in reversed(recorded.compactions):
-        if new and _keys(new[0]) == _keys(block):
-            return [block, *(item for item in old[old.index(block) :] if item is not block)]
+    blocks = {block.seq for block in recorded.compactions}
+    for at in range(len(old) - 1, -1, -1):
+        if new and old[at].seq in blocks and old[at].keys == new[0].keys:
+            return old[at:]
     return old
 
 
@@ -112,21 +125,20 @@ def _contradict(compared: Compared, seq: int) -> None:
     compared.differs = seq if compared.differs is None else min(compared.differs, seq)
 
 
-def _take_whole(compared: Compared, seq: int, other: Item) -> None:
+def _take_whole(compared: Compared, seq: int, other: _Place) -> None:
     """Hold a message that the log erased for known, with its results: it is not recorded again."""
     compared.known[other.seq] = seq
-    if isinstance(other, Interaction):
-        compared.known.update({place: seq for place in other.result_seqs if place is not None})
+    compared.known.update({place: seq for _, place in _results([other]) if place is not None})
 
 
-def _results(items: Sequence[Item | _Gone]) -> Iterator[tuple[ToolResult | None, int | None]]:
-    for item in items:
-        if isinstance(item, Interaction):
-            yield from zip(item.results, item.result_seqs, strict=True)
+def _results(places: Sequence[_Place]) -> Iterator[tuple[ToolResult | None, int | None]]:
+    for place in places:
+        if isinstance(place.item, Interaction):
+            yield from zip(place.item.results, place.item.result_seqs, strict=True)
 
 
 def _compare_results(
-    ours: Sequence[Item | _Gone], theirs: Sequence[Item], compared: Compared, erased: Mapping[int, str]
+    ours: Sequence[_Place], theirs: Sequence[_Place], compared: Compared, erased: Mapping[int, str]
 ) -> None:
     for (result, seq), (twin, place) in zip(_results(ours), _results(theirs), strict=True):
         if result is None or seq is None:
@@ -167,14 +179,11 @@ def _body_key(fold: Fold, seq: int) -> bytes:
     return event.body.result.call_id.encode() + _result_key(event.body.result)
 
 
-def _keys(item: Any) -> list[bytes]:
-    """What an item is compared by: who speaks, then block by block; empty for one that shows nothing."""
-    if not isinstance(item, Turn | Interaction):
-        return []
+def _keys(item: Turn | Interaction) -> tuple[bytes, ...]:
     message = item.recorded if isinstance(item, Interaction) else item.message
     role = "system" if message.role == "developer" else message.role
     keys = [canonical(_block_key(block)) for block in message.blocks if counts(block)]
-    return [canonical([role, (message.extra or {}).get("name")]), *keys] if keys else []
+    return (canonical([role, (message.extra or {}).get("name")]), *keys) if keys else ()
 
 
 def counts(block: Block) -> bool:

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
 
 import msgspec
 from msgspec import Struct
 
 from foreword.compiler.budget import budget_of
-from foreword.core.event import Event, SessionOpened
+from foreword.core.event import Event
 from foreword.core.frame import frame
-from foreword.core.reference import content_bytes, parse_reference
+from foreword.core.reference import Reference, content_bytes, parse_reference
 from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
 from foreword.store.store import Store
 
@@ -53,7 +54,7 @@ def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
         own = None
     else:
         store = source.store
-        own = source if wanted.session in (source.id, source.alias) else None
+        own = source if _holds(source, wanted) else None
     if own is not None:
         name, events = own.id, list(own.events)
     elif store is not None:
@@ -179,12 +180,18 @@ def _check_own(session: Session, ref: str) -> None:
     Raises: UnknownReference.
     """
     wanted = parse_reference(ref)
-    opened = [(event.seq, event.body) for event in session.events if isinstance(event.body, SessionOpened)]
-    ends = [*(seq for seq, _ in opened[1:]), len(session.events)]
-    for (_, body), end in zip(opened, ends, strict=True):
-        if wanted.session in (body.session, body.alias) and wanted.seq < end:
-            return
-    raise UnknownReference(ref, "names nothing of this session")
+    if not _holds(session, wanted) or wanted.seq >= len(session.events):
+        raise UnknownReference(ref, "names nothing of this session")
+
+
+def _holds(session: Session, wanted: Reference) -> bool:
+    """Whether a reference names this session, or one that it was forked from and an event that both share."""
+    openings = session.view.fold.openings
+    ends = [seq for seq, _ in openings[1:]]
+    return any(
+        wanted.session in (body.session, body.alias) and (end is None or wanted.seq < end)
+        for (_, body), end in zip_longest(openings, ends)
+    )
 
 
 def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:

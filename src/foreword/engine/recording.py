@@ -6,12 +6,12 @@ loses nothing, since the same log compiles to the same request.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import msgspec
 
-from foreword.core.event import Answered, Called, Draft, Event, InputCounted, RequestSent
+from foreword.core.event import Answered, Called, Draft, Event, InputCounted, RequestSent, by_engine
 from foreword.core.request import Unit
 from foreword.core.sealing import GENESIS, seal
 from foreword.core.view import View
@@ -82,6 +82,19 @@ class Recording:
         """
         return self._append(list(drafts), facts=False)
 
+    def append_missing(self, missing: Callable[[], Sequence[Draft]]) -> None:
+        """Append what a log lacks, worked out anew behind whatever another writer appends meanwhile."""
+        for _ in range(RETRIES):
+            self.catch_up()
+            drafts = missing()
+            try:
+                if drafts:
+                    self.append_once(*drafts)
+                return
+            except AppendConflict:
+                continue
+        raise AppendConflict(self.id, self.view.position, self.view.position)
+
     def seal(self, draft: Draft) -> Event:
         """Make the event that would come next; it isn't appended."""
         return self._seal([draft])[0]
@@ -105,11 +118,21 @@ class Recording:
 
         An erasure elsewhere must be known before the next request is made of what this object remembers.
         """
-        if self.store is None:
-            return
-        known = self.view.position - len(self._pending)
-        if self.store.grown(self.id, known):
-            self.reload(known)
+        if self._grown:
+            self.reload(self._written)
+
+    def catch_up(self) -> None:
+        """Read what other writers appended meanwhile; a request of ours that waits is put behind it."""
+        if self._grown:
+            self._after_conflict([])
+
+    @property
+    def _written(self) -> int:
+        return self.view.position - len(self._pending)
+
+    @property
+    def _grown(self) -> bool:
+        return self.store is not None and self.store.grown(self.id, self._written)
 
     def reload(self, since: int = 0) -> None:
         """Read the log again from event ``since`` on, dropping what was not yet written."""
@@ -159,14 +182,14 @@ class Recording:
         response stands without a request.
         """
         waiting, units = self._pending, self._pending_units
-        known = self.view.position - len(waiting)
+        known = self._written
         self.reload(known)  # reading a long log whole, one would lose to a fast writer for ever
         others = {event.kind for event in self.events[known:]}
         if not waiting or others & {"request_sent", "epoch_started"}:
             return [_linked(draft, None) for draft in drafts]
         body = waiting[0].body
         assert isinstance(body, RequestSent)
-        event = self.seal(Draft(body=body, actor="engine", origin="engine", trust="engine"))
+        event = self.seal(by_engine(body))
         self._pending, self._pending_units = [event], {event.seq: units[waiting[0].seq]}
         self.view = self.view.extend([event])
         return [_linked(draft, event.seq) for draft in drafts]

@@ -1,12 +1,12 @@
 """Session: append what was said and done, compile the next request, record the response.
 
-The one place where the pure engine meets a store, a clock and chance; ``recording`` is its half that writes.
+The one place where the pure engine meets a store, a clock and chance. ``recording`` is its half that writes; what
+it is told comes in by ``telling`` and ``tool_runs``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import UTC, tzinfo
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -19,30 +19,22 @@ from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import broken
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
-from foreword.core.block import Message, Text, ToolCall, ToolSpec
-from foreword.core.canonical import lossless
+from foreword.compiler.strings import check_strings
+from foreword.core.block import Message, ToolCall
+from foreword.core.canonical import utf8
 from foreword.core.event import (
     Answered,
     Draft,
     EpochStarted,
     Erased,
     Event,
-    InstructionsSet,
-    Noticed,
-    Pinned,
     RequestSent,
-    Revoked,
-    Said,
     SessionOpened,
-    TaskBudgetSet,
-    ToolsSet,
+    by_engine,
 )
 from foreword.core.reference import alias_of
 from foreword.core.request import Unit
-from foreword.core.stamp import TIME, instant, stamped
-from foreword.core.surrogates import mended, mended_text
 from foreword.core.target import Target
-from foreword.core.tools_change import tools_change
 from foreword.core.usage import Usage
 from foreword.engine.cache_watch import warn_of_fall
 from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
@@ -53,6 +45,7 @@ from foreword.engine.reading import Page, read_page, run_read_tool
 from foreword.engine.recording import RETRIES
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
+from foreword.engine.telling import Telling
 from foreword.engine.tool_runs import ToolRuns
 from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownSession
 from foreword.store.store import Store
@@ -61,7 +54,7 @@ if TYPE_CHECKING:
     from foreword.engine.spend import Spend
 
 
-class Session(ToolRuns):
+class Session(Telling, ToolRuns):
     """One log and the requests compiled from it. Not for use from several threads at once."""
 
     def __init__(
@@ -109,8 +102,9 @@ class Session(ToolRuns):
         ``store`` None: it lives in memory only. ``provider`` and ``model`` (or a ``target``) say whom requests are
         for; without them the session can be written and read, not compiled. ``parent``: (session id, last shared
         seq) of the session that a new one forks from. ``project``: what a new session is billed to.
-        Raises: UnknownModel; StoreError.
+        Raises: UnknownModel; StoreError; InvalidText for a ``name`` with half a character.
         """
+        utf8(name)
         if target is None and provider is not None and model is not None:
             target = target_for(provider, model)
         if store is not None:
@@ -131,63 +125,27 @@ class Session(ToolRuns):
                 )
         base = store.load(parent[0])[: parent[1] + 1] if store is not None and parent is not None else []
         session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
+        return session._begin(
+            SessionOpened(
+                session=name, alias="", format=format, source=source, parent=parent, project=project
+            )
+        )
+
+    def _begin(self, opened: SessionOpened) -> Session:
+        """Append the first event of its own, with an alias that is free; return the session that stands then."""
+        name, store = opened.session, self.store
         for _ in range(RETRIES):
             alias = store.alias_for(name) if store is not None else alias_of(name)
-            opened = SessionOpened(
-                session=name, alias=alias, format=format, source=source, parent=parent, project=project
-            )
+            body = msgspec.structs.replace(opened, alias=alias)
             try:
-                session._append(
-                    [Draft(body=opened, actor="engine", origin="engine", trust="engine")], name=name
-                )
-                return session
+                self._append([by_engine(body)], name=name)
+                return self
             except AppendConflict:
                 if store is not None and any(row.id == name for row in store.sessions()):
-                    return cls.open(store, name, target=target, policy=policy, clock=clock, nonces=nonces)
+                    return self._open(name)
         raise CompileError(f"no free alias for session {name!r} after {RETRIES} tries")
 
-    # -- facts ---------------------------------------------------------------------------------------------
-
-    def instruct(self, *texts: str, origin: str = "library") -> None:
-        """Set the system text, one block a text; nothing is appended when it is what stands already.
-
-        ``origin``: "sync" for a text that stands in a caller's list, so that taking it out there takes it away.
-        """
-        blocks = tuple(Text(text=text) for text in texts)
-        if self.view.fold.instructions[1] != tuple(Text(text=mended_text(text)) for text in texts):
-            self.append(Draft(body=InstructionsSet(blocks=blocks), origin=origin))
-
-    def offer(self, tools: Sequence[ToolSpec], *, cause: str = "") -> None:
-        """Set the tools. Those that stand keep place and form, new ones come last; the same change nothing.
-
-        One that is ``deferred`` costs no tokens and breaks no prefix until it is loaded: by the provider's search, or
-        by being offered again without. ``cause``: why they changed, for the log; "": it says how.
-        """
-        standing = self._tools
-        places = {tool.name: place for place, tool in enumerate(standing)}
-        ordered = tuple(sorted(tools, key=lambda tool: places.get(mended_text(tool.name), len(places))))
-        offered = tuple(mended(tool, lossless(tool)) for tool in ordered)
-        if offered != standing:
-            self.append(Draft(body=ToolsSet(tools=ordered, cause=cause or tools_change(standing, offered))))
-
-    def say(self, text: str, *, person: bool = True, stamp: tzinfo | None = None) -> int:
-        """Append a user message. ``person``: a human wrote it, so it stays verbatim. Return its seq.
-
-        ``stamp``: a time zone; the message then begins with the time at which it was recorded, for good.
-        """
-        message = Message(role="user", blocks=(Text(text=text),))
-        at: int | None = None
-        if stamp is not None:
-            at = self._clock()
-            message = stamped(message, at, stamp)
-        trust = "person" if person else "operator"
-        return self.append(Draft(body=Said(message=message, person=person), at=at, trust=trust, actor="user"))
-
-    def tell_time(self, zone: tzinfo = UTC) -> int:
-        """Read the clock and say the time in a notice, here and once. Return its seq."""
-        at = self._clock()
-        body = Noticed(topic=TIME, text=f"It is {instant(at, zone)}.")
-        return self.append(Draft(body=body, at=at, actor="engine", origin="engine", trust="engine"))
+    # -- responses -----------------------------------------------------------------------------------------
 
     def record(self, response: Any, *, cost_usd: str | None = None) -> int:
         """Append the response to the request compiled last. Return its seq.
@@ -262,27 +220,6 @@ class Session(ToolRuns):
             return None
         return sent[-1].seq
 
-    def task_budget(self, total: int) -> None:
-        """Give the model ``total`` tokens of output from here on; 0 takes the budget away.
-
-        Where the provider counts it down itself, requests state it, and after an epoch what is left of it; elsewhere
-        the policy's ``countdown`` says how often a notice tells. It is advice: nothing stops the model.
-        """
-        if self.view.fold.budget[1] != total:
-            self.append(Draft(body=TaskBudgetSet(total=total)))
-
-    def pin(self, text: str) -> int:
-        """Set a standing text: a notice now, and part of every later base. Return its seq."""
-        return self.append(Draft(body=Pinned(text=text)))
-
-    def revoke(self, seq: int, text: str) -> int:
-        """Say that a pin or a person's message no longer holds; an epoch follows and drops its text.
-
-        Raises: UnknownEvent.
-        """
-        self.event(seq)
-        return self.append(Draft(body=Revoked(target=seq, text=text), causes=(seq,)))
-
     # -- requests ------------------------------------------------------------------------------------------
 
     def compile(self) -> Compiled:
@@ -311,6 +248,7 @@ class Session(ToolRuns):
                 ):
                     self._append(notices)
                     continue
+                check_strings(step.compiled)
                 for fault in broken(step.compiled, start=step.compiled.frozen):
                     raise InvariantBroken(self.id, fault.rule, fault.events, fault.fault)
                 self._compiled = step.compiled
@@ -347,11 +285,7 @@ class Session(ToolRuns):
         """
         self.event(at)
         self.flush()
-        child = self._begin_fork(at, name)
-        child.user, child.spend, child.describe = self.user, self.spend, self.describe
-        child.start_marks = self.start_marks
-        if self.telemetry is not None:
-            self.telemetry.watch(child)
+        child = self._alike(self._begin_fork(at, name))
         for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
             if isinstance(event.body, Erased) and min(event.body.targets) <= at:
                 shared = tuple(seq for seq in event.body.targets if seq <= at)
@@ -371,18 +305,8 @@ class Session(ToolRuns):
                 nonces=self._nonces,
             )
             fork = name or f"{self.id}~{at}"
-            opened = SessionOpened(session=fork, alias=alias_of(fork), parent=(self.id, at))
-            child._append([Draft(body=opened, actor="engine", origin="engine", trust="engine")])
-            return child
-        return Session.open(
-            self.store,
-            name or self._fork_name(),
-            target=self.target,
-            policy=self.policy,
-            parent=(self.id, at),
-            clock=self._clock,
-            nonces=self._nonces,
-        )
+            return child._begin(SessionOpened(session=fork, alias="", parent=(self.id, at)))
+        return self._open(name or self._fork_name(), parent=(self.id, at))
 
     def become(self, other: Session) -> None:
         """Follow another session (a fork of this one) from now on."""
@@ -410,21 +334,28 @@ class Session(ToolRuns):
 
     def relative(self, name: str) -> Session:
         """Open another session of the same store in the same way: a parent or a fork."""
-        other = Session.open(
-            self.store, name, target=self.target, policy=self.policy, clock=self._clock, nonces=self._nonces
+        return self._alike(self._open(name))
+
+    # -- inside --------------------------------------------------------------------------------------------
+
+    def _open(self, name: str, parent: tuple[str, int] | None = None) -> Session:
+        return Session.open(
+            self.store,
+            name,
+            target=self.target,
+            policy=self.policy,
+            parent=parent,
+            clock=self._clock,
+            nonces=self._nonces,
         )
+
+    def _alike(self, other: Session) -> Session:
+        """Give another session what this one was given beside its log."""
         other.user, other.spend, other.describe = self.user, self.spend, self.describe
         other.start_marks = self.start_marks
         if self.telemetry is not None:
             self.telemetry.watch(other)
         return other
-
-    # -- inside --------------------------------------------------------------------------------------------
-
-    @property
-    def _tools(self) -> tuple[ToolSpec, ...]:
-        """All that is offered, deferred tools last."""
-        return (*self.view.fold.tools[1], *self.view.fold.deferred[1])
 
     @property
     def codec(self) -> WireCodec:
@@ -454,7 +385,7 @@ class Session(ToolRuns):
         )
 
     def _send(self, compiled: Compiled) -> None:
-        event = self._seal([Draft(body=compiled.sent(), actor="engine", origin="engine", trust="engine")])[0]
+        event = self._seal([by_engine(compiled.sent())])[0]
         self._pending.append(event)
         self._pending_units[event.seq] = compiled.tail
         self.view = self.view.extend([event])

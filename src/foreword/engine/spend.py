@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
 from foreword.core.catalog import ModelSpec, Rates
-from foreword.core.event import Draft, Event, Noticed
+from foreword.core.event import Draft, Event, Noticed, by_engine
 from foreword.core.ledger import Ledger, Row, once
 from foreword.core.price import PICODOLLARS, Cost, cost_at, day_of, picodollars, usd
 from foreword.core.prices import Prices
@@ -196,7 +196,7 @@ def _noticed(events: Sequence[Event], topic: str) -> bool:
 
 
 def _notice(topic: str, text: str) -> Draft:
-    return Draft(body=Noticed(topic=topic, text=text), actor="engine", origin="engine", trust="engine")
+    return by_engine(Noticed(topic=topic, text=text))
 
 
 def _cents(amount: int) -> str:

@@ -75,41 +75,47 @@ def synchronise(
         leading += 1
     drafts = [draft for message in listed[leading:] for draft in _drafts(message)]
     given = _fold(drafts)
-    compared = compare(_caller_facts(session), given)
-    forked_at: int | None = None
-    if compared.differs is not None:
-        forked_at = compared.differs - 1
-        shortened = compared.shortened
-        session.become(session.fork(forked_at))
-        compared = compare(_caller_facts(session), given)
-        compared.shortened = shortened
-    if system is not None or leading:
-        texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
-        session.instruct(*texts, origin="sync" if leading else "library")
-    elif session.events[max(0, session.view.fold.instructions[0])].origin == "sync":
-        session.instruct(origin="sync")  # the list held it, and no longer does
-    declared = () if tools is None else _declared(session, codec.decode_tools(tools))
-    if tools is not None:
-        session.offer(declared)
-    fresh = [index for index in range(len(drafts)) if index not in compared.known]
-    if fresh:
-        session.append(*_linked([drafts[index] for index in fresh], session.unanswered))
     marks = codec.decode_marks(messages, system, tools)
-    if marks or session.view.fold.marks:
-        first = session.view.position - len(fresh)
-        seqs = {**compared.known, **{index: first + place for place, index in enumerate(fresh)}}
-        unchanged = {"tool": tools is None, "system": system is None, "message": False}
-        wanted = (
-            *markings(marks, messages=listed, leading=leading, tools=declared, seqs=seqs),
-            *(mark for mark in session.view.fold.marks if unchanged[mark.section]),
-        )
-        if wanted != session.view.fold.marks:
-            session.append(Draft(body=MarksSet(marks=wanted), origin="sync"))
+    forked_at: int | None = None
+    shortened: list[str] = []
+    fresh: list[int] = []
+
+    def missing() -> list[Draft]:
+        nonlocal forked_at, shortened, fresh
+        compared = compare(_caller_facts(session), given)
+        if forked_at is None:
+            shortened = compared.shortened
+        if compared.differs is not None:
+            forked_at = compared.differs - 1
+            session.become(session.fork(forked_at))
+            compared = compare(_caller_facts(session), given)
+        found: list[Draft] = []
+        if system is not None or leading:
+            texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
+            found += session.instructing(texts, "sync" if leading else "library")
+        elif session.events[max(0, session.view.fold.instructions[0])].origin == "sync":
+            found += session.instructing((), "sync")  # the list held it, and no longer does
+        declared = () if tools is None else _declared(session, codec.decode_tools(tools))
+        if tools is not None:
+            found += session.offering(declared)
+        fresh = [index for index in range(len(drafts)) if index not in compared.known]
+        first = session.view.position + len(found)
+        found += _linked([drafts[index] for index in fresh], session.unanswered)
+        standing = session.view.fold.marks
+        if marks or standing:
+            seqs = {**compared.known, **{index: first + place for place, index in enumerate(fresh)}}
+            unchanged = {"tool": tools is None, "system": system is None, "message": False}
+            wanted = (
+                *markings(marks, messages=listed, leading=leading, tools=declared, seqs=seqs),
+                *(mark for mark in standing if unchanged[mark.section]),
+            )
+            if wanted != standing:
+                found.append(Draft(body=MarksSet(marks=wanted), origin="sync"))
+        return found
+
+    session.append_missing(missing)
     return Synced(
-        request=session.compile(),
-        appended=len(fresh),
-        forked_at=forked_at,
-        shortened=tuple(compared.shortened),
+        request=session.compile(), appended=len(fresh), forked_at=forked_at, shortened=tuple(shortened)
     )
 
 

@@ -51,4 +51,5 @@ class ToolRuns(Recording):
 
     def outcomes(self, at: int | None = None) -> list[CallOutcome]:
         """Return what the log knows of each call, as it knew it ``at`` a time (microseconds since 1970; None: now)."""
+        self.catch_up()
         return outcomes(self.view, at=at)

@@ -14,7 +14,7 @@ from msgspec import Struct
 from foreword.codecs import anthropic, gemini, openai_chat, openai_responses
 from foreword.codecs.deepseek import DeepSeekCodec
 from foreword.core.canonical import compact
-from foreword.core.request import Layer
+from foreword.core.request import LAYERS, Layer
 from foreword.errors import MalformedRequest, UnknownWire
 
 MARKS = frozenset({"cache_control", "prompt_cache_breakpoint"})
@@ -79,7 +79,6 @@ WIRES: Mapping[str, Wire] = {
         functions="functionDeclarations",
     ),
 }
-LAYERS: tuple[Layer, ...] = ("tools", "system", "messages")
 _SYSTEM_ROLES = frozenset({"system", "developer"})
 
 

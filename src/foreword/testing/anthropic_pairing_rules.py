@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import text_of
+from foreword.testing.wire import objects, text_of
 
 
 def _unanswered(request: AnthropicRequest) -> Iterator[Fault]:
@@ -59,6 +59,13 @@ def _results_first(request: AnthropicRequest) -> Iterator[Fault]:
         # Named once, at the first result that comes too late.
         if message.role == "user" and index and message.blocks[index - 1].kind != "tool_result":
             yield fault(f"messages.{at}.content.{index}", id=block.data.get("tool_use_id"))
+
+
+def _error_text(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, index, block in request.blocks("tool_result"):
+        kinds = {part.get("type") for part in objects(block.data.get("content"))}
+        if block.data.get("is_error") is True and kinds - {"text"}:
+            yield fault(f"messages.{at}.content.{index}")
 
 
 def _toolset(request: AnthropicRequest) -> Iterator[Fault]:
@@ -129,6 +136,13 @@ PAIRING_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.3",
         evidence="D",
         check=_results_first,
+    ),
+    Rule(
+        code="error_text",
+        text='{path}: all content must be type "text" if "is_error" is true',
+        section="1.2",
+        evidence="F",
+        check=_error_text,
     ),
     Rule(
         code="toolset",

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest
+from foreword.testing.anthropic_thinking import THINKING
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, text_of
 
@@ -73,6 +74,15 @@ def _chain(request: AnthropicRequest) -> Iterator[Fault]:
 def _turn_thinking(request: AnthropicRequest) -> Iterator[Fault]:
     if request.thinking.get("type") != "disabled" and not request.drops_mismatched:
         yield from (fault(path) for path in request.bare_calls)
+
+
+def _thinking_last(request: AnthropicRequest) -> Iterator[Fault]:
+    roles = [message.role for message in request.messages]
+    for at, message in enumerate(request.messages):
+        # Neighbours of one role are one message.
+        ends = message.role == "assistant" and roles[at + 1 : at + 2] != ["assistant"]
+        if ends and message.blocks and message.blocks[-1].kind in THINKING:
+            yield fault(f"messages.{at}.content.{len(message.blocks) - 1}")
 
 
 def _compaction_signature(request: AnthropicRequest) -> Iterator[Fault]:
@@ -171,6 +181,13 @@ THINKING_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.4",
         evidence="D",
         check=_turn_thinking,
+    ),
+    Rule(
+        code="thinking_last",
+        text="{path}: The final block in an assistant message cannot be `thinking`.",
+        section="1.4",
+        evidence="F",
+        check=_thinking_last,
     ),
     Rule(
         code="compaction_signature",

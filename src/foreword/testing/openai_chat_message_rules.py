@@ -121,6 +121,12 @@ def _alternation(request: ChatRequest) -> Iterator[Fault]:
             yield fault(f"messages[{at}].role")
 
 
+def _system_first(request: ChatRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        if request.strict_alternation and at and message.role in INSTRUCTIONS:
+            yield fault(f"messages[{at}].role")
+
+
 def _breakpoint(request: ChatRequest) -> Iterator[Fault]:
     for at, message in enumerate(request.messages):
         content = message.data.get("content")
@@ -235,6 +241,13 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="I",
         check=_alternation,
+    ),
+    Rule(
+        code="system_first",
+        text="System message must be at the beginning.",
+        section="5.1",
+        evidence="I",
+        check=_system_first,
     ),
     Rule(
         code="breakpoint",

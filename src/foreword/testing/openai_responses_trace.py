@@ -71,7 +71,8 @@ def remember(
     model = text_of(request.body.get("model"))
     for at, item in enumerate(made):
         if item.kind == "reasoning":
-            last = item.id
+            # What the server neither sealed nor keeps can't come back, so nothing asks for it.
+            last = item.id if item.sealed or request.stored else ""
             book.thought(
                 Sealed(
                     id=item.id,

@@ -35,9 +35,8 @@ def stopped(wire: str, reason: str) -> dict[str, Any]:
             return body | {"choices": [body["choices"][0] | {"finish_reason": reason}]}
 
 
-def with_arguments(wire: str, text: str) -> dict[str, Any]:
+def with_arguments(wire: str, body: dict[str, Any], text: str) -> dict[str, Any]:
     """Return the response of a wire with other arguments for its first function."""
-    body = BODIES[wire]()
     if wire == "openai-responses":
         call = next(item for item in body["output"] if item["type"] == "function_call")
     else:
@@ -81,6 +80,8 @@ def test_calls_of_an_answer_that_ended_are_whole(wire: str, streamed: bool) -> N
     ('{"a": "\\ud83d"}', True), ("", True), (" {} ", True),
 ])  # fmt: skip
 def test_arguments_that_are_no_object_are_partial(wire: str, text: str, whole: bool, streamed: bool) -> None:
-    """No runner can run them, whatever the stop reason says; none at all are an empty object."""
-    calls, partial, _ = decoded(wire, with_arguments(wire, text), streamed=streamed)
-    assert partial == (() if whole else tuple(calls[:1]))
+    """Where the answer was stopped; the call of one that ended by itself stands, and its runner says what is wrong."""
+    body = with_arguments(wire, stopped(wire, STOPS[wire][0]), text)
+    calls, partial, _ = decoded(wire, body, streamed=streamed)
+    assert partial == ((calls[-1],) if whole or len(calls) == 1 else (calls[0], calls[-1]))
+    assert decoded(wire, with_arguments(wire, BODIES[wire](), text), streamed=streamed)[1] == ()

@@ -185,7 +185,8 @@ class AnthropicAssembly:
         self._stopped = True
         if not self.complete:
             return []
-        counted = "output_tokens" in (self.usage or ())
+        known: Any = {} if self.usage is None else self.usage
+        counted = not isinstance(known, dict) or "output_tokens" in cast(dict[str, Any], known)
         return [*([] if counted else self._count({"output_tokens": self._begun_with})), Delta(kind="done")]
 
     def _count(self, usage: Any) -> list[Delta]:

@@ -24,13 +24,17 @@ _TEXTS = frozenset({"openai-chat", "deepseek", "openai-responses"})
 
 
 def cut_calls(response: Response) -> frozenset[int]:
-    """Return the indices of the blocks that are calls never to be run."""
+    """Return the indices of the blocks that are calls never to be run.
+
+    Arguments that are no JSON in an answer that ended by itself are the model's own fault: the call stands, and whoever
+    runs it tells the model so.
+    """
     message = response.message
+    if response.stop_reason not in STOPS.get(message.wire or "", ()):
+        return frozenset()
     calls = {index: block for index, block in enumerate(message.blocks) if isinstance(block, ToolCall)}
-    cut = {index for index, call in calls.items() if message.wire in _TEXTS and not _is_whole(call)}
-    if response.stop_reason in STOPS.get(message.wire or "", ()):
-        cut |= calls.keys() & {len(message.blocks) - 1}
-    return frozenset(cut)
+    broken = {index for index, call in calls.items() if message.wire in _TEXTS and not _is_whole(call)}
+    return frozenset(broken | calls.keys() & {len(message.blocks) - 1})
 
 
 def _is_whole(call: ToolCall) -> bool:

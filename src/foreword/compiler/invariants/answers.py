@@ -6,34 +6,33 @@ from collections.abc import Iterator
 from typing import Any, cast
 
 from foreword.compiler.compile import Compiled
-from foreword.compiler.unit_value import value_of
 from foreword.core.block import Opaque
-from foreword.core.view import Interaction
+from foreword.core.request import Unit
+from foreword.core.view import Interaction, View
 
 
 def answers(compiled: Compiled, start: int) -> Iterator[tuple[Interaction, list[int]]]:
     """Yield the model's messages among units ``start`` and later, each with the units that say it, in order."""
     found: dict[int, tuple[Interaction, list[int]]] = {}
-    for index in range(start, compiled.size):
-        item = said_by_model(compiled, index)
+    for index, unit in compiled.since(start):
+        item = said_by_model(compiled.view, unit)
         if item is not None:
             found.setdefault(item.seq, (item, []))[1].append(index)
     yield from found.values()
 
 
-def said_by_model(compiled: Compiled, index: int) -> Interaction | None:
+def said_by_model(view: View, unit: Unit) -> Interaction | None:
     """Return the recorded message that a unit is a piece of; None: it says no message of the model."""
-    unit = compiled.unit(index)
     if unit.role != "assistant" or not unit.events:
         return None
-    item = compiled.view.fold.item(unit.events[0])
+    item = view.fold.item(unit.events[0])
     return item if isinstance(item, Interaction) and item.seq == unit.events[0] else None
 
 
 def opaque_of(compiled: Compiled, index: int) -> Opaque | None:
     """Return the block of this wire that a unit is, as its bytes say it; None: it is no such block."""
     unit = compiled.unit(index)
-    value: Any = value_of(unit) if unit.kind == "opaque" else None
+    value: Any = compiled.value(index) if unit.kind == "opaque" else None
     form: Any = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
     if not isinstance(form, str):
         return None

@@ -12,60 +12,76 @@ from foreword.compiler.invariants.answers import opaque_of, said_by_model
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Opaque
 from foreword.core.canonical import compact
-from foreword.core.request import Link
+from foreword.core.request import Link, Unit
 from foreword.core.target import Target
 from foreword.core.view import Interaction, Turn, View
 
 _NAME = "approvals_pending"
+_OVERTAKEN = "words behind what the provider has under way"
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
-    pending: dict[str, tuple[int, Link]] = {}
-    for index in range(_newest_answer(compiled, start), compiled.size):
-        link = _link(compiled, index)
+    pending: dict[tuple[str, str], tuple[int, Link]] = {}
+    for index, unit in compiled.since(_newest_answer(compiled, start)):
+        link = _link(compiled, index) if unit.kind == "opaque" else None
         if link is not None and not link.answers:
-            pending[link.id] = index, link
+            pending[link.pair] = index, link
         elif link is not None:
-            if pending.pop(link.id, None) is None and not _asked_before(compiled, index, link.id):
+            if pending.pop(link.pair, None) is None and not _asked_before(compiled, index, link):
                 yield _broken(compiled, index, "an answer to what was not asked")
-        elif _is_users(compiled, index):
+        elif pending and _is_users(unit):
             for asked, link in list(pending.values()):
                 if link.by == "provider":
-                    yield _broken(compiled, asked, "words behind what the provider has under way")
-                    del pending[link.id]
+                    yield _broken(compiled, asked, _OVERTAKEN)
+                    del pending[link.pair]
     for asked, link in pending.values():
         if link.by == "client":
             yield _broken(compiled, asked, "a client's call without a result")
 
 
 def waits(compiled: Compiled) -> bool:
-    """Whether the request ends in a message of the model's that asks for what only others can give."""
+    """Whether the request ends in a message of the model's that asks for what only others can give.
+
+    The provider goes on with what it has under way only where nothing else is said behind it.
+    """
     last = compiled.size - 1
-    item = said_by_model(compiled, last)
+    view = compiled.view
+    item = said_by_model(view, compiled.unit(last))
     links: list[Link] = []
-    while item is not None and last >= 0 and said_by_model(compiled, last) is item:
+    while item is not None and last >= 0 and said_by_model(view, compiled.unit(last)) is item:
         link = _link(compiled, last)
         links += [link] if link is not None else []
         last -= 1
-    answered = {link.id for link in links if link.answers}
-    return any(link.by != "client" and link.id not in answered for link in links if not link.answers)
+    answered = {link.pair for link in links if link.answers}
+    left = {link.by for link in links if not link.answers and link.pair not in answered}
+    return "person" in left or ("provider" in left and _link(compiled, compiled.size - 1) is not None)
+
+
+def overtaken(compiled: Compiled, start: int) -> list[tuple[int, tuple[str, str]]]:
+    """Return what the provider has under way and words stand behind: the event, and what names the pair in it."""
+    found: list[tuple[int, tuple[str, str]]] = []
+    for fault in _holds(compiled, start) if compiled.view.fold.opaque else ():
+        link = _link(compiled, fault.unit) if fault.unit is not None and fault.fault == _OVERTAKEN else None
+        if link is not None:
+            found.append((fault.events[0], link.pair))
+    return found
 
 
 def _newest_answer(compiled: Compiled, start: int) -> int:
     """Return where the model's newest message before ``start`` begins: what it asks for may be answered only now."""
     found = None
     for index in range(start - 1, compiled.head - 1, -1):
-        item = said_by_model(compiled, index)
+        unit = compiled.unit(index)
+        item = said_by_model(compiled.view, unit)
         if found is not None and item is not found:
             return index + 1
         found = item
-        if _is_users(compiled, index) and _link(compiled, index) is None:
+        if _is_users(unit) and _link(compiled, index) is None:
             return start
     return start if found is None else compiled.head
 
 
-def _is_users(compiled: Compiled, index: int) -> bool:
-    unit = compiled.unit(index)
+def _is_users(unit: Unit) -> bool:
     return unit.role == "user" and unit.kind != "tool_result"
 
 
@@ -74,13 +90,13 @@ def _link(compiled: Compiled, index: int) -> Link | None:
     return compiled.target.codec.link(opaque) if opaque is not None else None
 
 
-def _asked_before(compiled: Compiled, stop: int, id_: str) -> bool:
+def _asked_before(compiled: Compiled, stop: int, answer: Link) -> bool:
     """Look through all that was sent: only an answer that was given late gets here."""
-    named = compact(id_)
+    named = compact(answer.id)
     for index in range(stop):
         unit = compiled.unit(index)
         link = _link(compiled, index) if unit.kind == "opaque" and named in unit.data else None
-        if link is not None and link.id == id_ and not link.answers:
+        if link is not None and link.pair == answer.pair and not link.answers:
             return True
     return False
 
@@ -91,15 +107,15 @@ def _broken(compiled: Compiled, unit: int, fault: str) -> Broken:
 
 def _ties(view: View, target: Target) -> Iterator[tuple[int, int]]:
     """A block and the one that answers it from another item: where one is left out, so is the other."""
-    asked: dict[str, int] = {}
+    asked: dict[tuple[str, str], int] = {}
     for position, item in enumerate(view.fold.items):
         blocks = item.message.blocks if isinstance(item, Interaction | Turn) else ()
         for block in blocks:
             link = target.codec.link(block) if isinstance(block, Opaque) else None
             if link is not None and not link.answers:
-                asked[link.id] = position
-            elif link is not None and asked.get(link.id, position) != position:
-                yield asked[link.id], position
+                asked[link.pair] = position
+            elif link is not None and asked.get(link.pair, position) != position:
+                yield asked[link.pair], position
 
 
 RULE = Invariant(

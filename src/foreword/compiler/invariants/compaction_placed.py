@@ -17,11 +17,11 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     if block is not None and start <= head < compiled.size and compiled.unit(head).events[:1] != (block,):
         yield _broken(head, (block,), "the compaction block of this epoch doesn't open it")
     opens = _found(compiled, head) if head < compiled.size else None
-    for index in range(start, compiled.size):
-        found = _found(compiled, index)
+    for index, unit in compiled.since(start):
+        found = _found(compiled, index) if unit.kind == "opaque" else None
         if found is None:
             continue
-        events = compiled.unit(index).events
+        events = unit.events
         if found.place == "nowhere":
             yield _broken(index, events, "a compaction block that failed")
         elif found.place == "first" and index != head:

@@ -9,8 +9,7 @@ import msgspec
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.compiler.unit_value import value_of
-from foreword.core.request import CATEGORIES, Unit
+from foreword.core.request import CATEGORIES
 
 _NAME = "content_not_empty"
 _SAID = frozenset({"text", "image", "tool_result", *CATEGORIES})
@@ -21,21 +20,21 @@ _PLAIN = {"type", "role", "text", "content"}
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
-    for index in range(start, compiled.size):
-        unit = compiled.unit(index)
+    for index, unit in compiled.since(start):
         said = unit.section == "system" or (unit.section == "message" and unit.kind in _SAID)
-        if said and any(not text.strip() for text in _texts(unit)):
+        if said and any(not text.strip() for text in _texts(compiled, index)):
             yield Broken(rule=_NAME, unit=index, events=unit.events, fault="an empty text")
     last = compiled.unit(compiled.size - 1)
     if compiled.target.spec.prefill and last.role == "assistant" and last.kind == "text":
-        final = list(_texts(last))[-1:]
+        final = list(_texts(compiled, compiled.size - 1))[-1:]
         if final and final[0] != final[0].rstrip():
             fault = "white space at the end of a text to go on from"
             yield Broken(rule=_NAME, unit=compiled.size - 1, events=last.events, fault=fault)
 
 
-def _texts(unit: Unit) -> Iterator[str]:
-    value: Any = value_of(unit) if unit.data.startswith(b"{") else None
+def _texts(compiled: Compiled, index: int) -> Iterator[str]:
+    unit = compiled.unit(index)
+    value: Any = compiled.value(index) if unit.data.startswith(b"{") else None
     if value is None:
         if not unit.data.startswith(b'"'):  # then it is members of a message, not text inside a string
             yield msgspec.json.decode(b'"' + unit.data + b'"', type=str)

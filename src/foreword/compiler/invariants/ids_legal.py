@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.compiler.unit_value import texts_at, value_of
+from foreword.compiler.unit_value import texts_at
 from foreword.core.view import Interaction
 
 _NAME = "ids_legal"
@@ -19,11 +19,10 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     paths = {"tool_call": codec.call_path, "tool_result": codec.result_path}
     asked: dict[int, list[str]] = {}
     new: set[str] = set()
-    for index in range(start, compiled.size):
-        unit = compiled.unit(index)
+    for index, unit in compiled.since(start):
         if unit.section != "message" or unit.kind not in paths or not unit.events:
             continue
-        found = list(texts_at(value_of(unit), paths[unit.kind]))
+        found = list(texts_at(compiled.value(index), paths[unit.kind]))
         for id_ in found:
             if not _LEGAL.fullmatch(id_) or len(id_) > codec.id_limit:
                 yield _broken(index, unit.events, f"an id that the wire doesn't take: {id_[:80]!r}")

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from typing import Any, cast
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.compiler.unit_value import value_of
-from foreword.core.block import Block, Image, ToolResult
+from foreword.core.block import Image, pictures
 from foreword.core.image import picture_type
-from foreword.core.request import Unit
 from foreword.core.view import Interaction, Item, Turn
 
 _NAME = "pictures_legal"
@@ -24,12 +22,11 @@ _TYPES = ("media_type", "mimeType")
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     blind = compiled.target.spec.vision is False
     fold = compiled.view.fold
-    for index in range(start, compiled.size):
-        unit = compiled.unit(index)
-        item = fold.item(unit.events[0]) if unit.kind in _KINDS and unit.events else None
-        for image in _pictures(item):
+    for index, unit in compiled.since(start):
+        seq = unit.events[0] if unit.kind in _KINDS and unit.events else -1
+        for image in _pictures(fold.item(seq), seq):
             data = _data(image)
-            for named in _shown(unit, data or image.url or ""):
+            for named in _shown(compiled, index, data or image.url or ""):
                 found = picture_type(data) if data is not None else named
                 if blind:
                     fault = "a picture for a model that reads none"
@@ -40,20 +37,11 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
                 yield Broken(rule=_NAME, unit=index, events=unit.events, fault=fault)
 
 
-def _pictures(item: Item | None) -> Iterator[Image]:
-    if isinstance(item, Turn):
-        yield from _within(item.message.blocks)
-    elif isinstance(item, Interaction):
-        yield from _within(item.message.blocks)
-        yield from _within([result for result in item.results if result is not None])
-
-
-def _within(blocks: Sequence[Block]) -> Iterator[Image]:
-    for block in blocks:
-        if isinstance(block, Image):
-            yield block
-        elif isinstance(block, ToolResult):
-            yield from _within(block.content)
+def _pictures(item: Item | None, seq: int) -> Iterator[Image]:
+    if isinstance(item, Turn | Interaction) and item.seq == seq:
+        yield from pictures(item.message.blocks)
+    elif isinstance(item, Interaction):  # Chat shows the pictures of all its results in one unit
+        yield from pictures(result for result in item.results if result is not None)
 
 
 def _data(image: Image) -> str | None:
@@ -63,10 +51,10 @@ def _data(image: Image) -> str | None:
     return image.data
 
 
-def _shown(unit: Unit, picture: str) -> Iterator[str]:
+def _shown(compiled: Compiled, index: int, picture: str) -> Iterator[str]:
     """Yield the type that a picture is named with, for each place of a unit where it stands ("": with none)."""
-    if picture and picture.encode() in unit.data:
-        yield from _named(value_of(unit), picture)
+    if picture and picture.encode() in compiled.unit(index).data:
+        yield from _named(compiled.value(index), picture)
 
 
 def _named(value: Any, picture: str) -> Iterator[str]:

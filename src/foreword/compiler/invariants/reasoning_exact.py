@@ -16,9 +16,8 @@ _NAME = "reasoning_exact"
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     own = compiled.target.codec.wire
-    for index in range(start, compiled.size):
-        unit = compiled.unit(index)
-        item = said_by_model(compiled, index) if unit.kind == "thinking" else None
+    for index, unit in compiled.since(start):
+        item = said_by_model(compiled.view, unit) if unit.kind == "thinking" else None
         if item is None:
             continue
         thoughts = [block for block in item.message.blocks if isinstance(block, Thinking)]

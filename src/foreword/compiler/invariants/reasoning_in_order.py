@@ -15,7 +15,7 @@ _NAME = "reasoning_in_order"
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
-    if not any(compiled.unit(index).kind == "thinking" for index in range(start, compiled.size)):
+    if not any(unit.kind == "thinking" for _, unit in compiled.since(start)):
         return
     wanted = compiled.target.spec.reasoning_return
     for item, units in answers(compiled, start):
@@ -46,7 +46,7 @@ def _ordered(compiled: Compiled, item: Interaction, units: list[int]) -> Iterato
             return
         if unit.kind == "thinking":
             between = blocks[last + 1 : place] if last >= 0 else ()
-            if any(isinstance(block, Thinking) and (block.signature or block.data) for block in between):
+            if any(isinstance(block, Thinking) and block.sealed for block in between):
                 yield _broken(index, item, "reasoning is missing before it")
             last = place
         after = place + 1

@@ -10,8 +10,7 @@ from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
-    for index in range(start, compiled.size):
-        unit = compiled.unit(index)
+    for index, unit in compiled.since(start):
         if unit.kind == "thinking" and unit.events:
             fault = strange(compiled, unit.events[0])
             if fault is not None:

@@ -12,7 +12,6 @@ from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.answers import answers
 from foreword.compiler.invariants.reasoning_own import strange
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.compiler.unit_value import value_of
 from foreword.core.block import Text, Thinking, ToolCall
 from foreword.core.canonical import compact
 from foreword.core.event import OWN_ORIGINS
@@ -43,7 +42,7 @@ def _on_calls(compiled: Compiled, item: Interaction, units: list[int], member: s
     calls = [index for index in units if compiled.unit(index).kind == "tool_call"]
     recorded = _members(item, member) if given and codec.reasoning_blocks else []
     if calls and not (given and codec.reasoning_blocks and not recorded):
-        value: Any = value_of(compiled.unit(calls[0])) or {}
+        value: Any = compiled.value(calls[0]) or {}
         if not isinstance(value.get(member), str):
             yield _broken(calls[0], item, f"calls without {member}")
         elif given and not codec.reasoning_blocks:
@@ -90,14 +89,14 @@ def _turn_begins(compiled: Compiled, start: int) -> int:
 
 def _in_turn(compiled: Compiled, item: Interaction, units: list[int]) -> Iterator[Broken]:
     """Report calls of ours in the turn under way that stand without the reasoning that led to them."""
-    codec = compiled.target.codec
+    wire = compiled.target.codec.wire
     ours = compiled.view.fold.events[item.seq].origin in OWN_ORIGINS
-    sealed = any(
-        isinstance(block, Thinking) and (block.signature or block.data) for block in item.message.blocks
-    )
-    if not (item.calls and ours and sealed and item.message.wire in (None, codec.wire)):
+    if not (item.calls and ours and item.message.wire in (None, wire)):
         return
-    if not any(compiled.unit(index).kind == "thinking" for index in units):
+    blocks = item.message.blocks
+    called = max(n for n, block in enumerate(blocks) if isinstance(block, ToolCall))
+    sealed = any(isinstance(block, Thinking) and block.sealed for block in blocks[:called])
+    if sealed and not any(compiled.unit(index).kind == "thinking" for index in units):
         yield _broken(units[0], item, "calls without the reasoning that led to them, in a turn that goes on")
 
 

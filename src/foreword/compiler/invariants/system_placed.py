@@ -19,8 +19,7 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     taken = target.notice_channel in OPERATOR or changes
     head = compiled.head
     # What was sent last may have ended in such a message, so the first new unit is looked at from there.
-    for index in range(max(start - 1, head), compiled.size):
-        unit = compiled.unit(index)
+    for index, unit in compiled.since(max(start - 1, head)):
         if unit.role not in OPERATOR:
             continue
         before = compiled.unit(index - 1).role if index > head else ""

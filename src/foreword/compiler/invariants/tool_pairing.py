@@ -13,8 +13,7 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     fold = compiled.view.fold
     expected: list[int] = []
     asked: Interaction | None = None
-    for index in range(start, compiled.size):
-        unit = compiled.unit(index)
+    for index, unit in compiled.since(start):
         if (
             unit.section != "message"
             or not unit.events

@@ -14,12 +14,7 @@ from foreword.core.view import Item, Notice, Turn
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     fold = compiled.view.fold
     first = compiled.frozen_items if start else 0
-    shown = {
-        seq
-        for index in range(start, compiled.size)
-        if (unit := compiled.unit(index)).category != "summary"
-        for seq in unit.events
-    }
+    shown = {seq for _, unit in compiled.since(start) if unit.category != "summary" for seq in unit.events}
     block = block_of(compiled.view, compiled.epoch)
     for item in fold.items[first:]:
         if item.kept and item.seq not in fold.revoked and item.seq not in shown and _says(item):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from foreword.compiler.policy import Policy
-from foreword.core.event import Draft, Noticed
+from foreword.core.event import Draft, Noticed, by_engine
 from foreword.core.target import Target
 from foreword.core.view import TASK_BUDGET, View
 
@@ -17,6 +17,4 @@ def countdown(view: View, policy: Policy, target: Target) -> list[Draft]:
     if fold.told >= 0 and fold.spent - fold.told < max(1, total * policy.countdown):
         return []
     text = f"{max(0, total - fold.spent)} of {total} output tokens are left for this task."
-    return [
-        Draft(body=Noticed(topic=TASK_BUDGET, text=text), actor="engine", origin="engine", trust="engine")
-    ]
+    return [by_engine(Noticed(topic=TASK_BUDGET, text=text))]

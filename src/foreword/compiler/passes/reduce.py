@@ -15,7 +15,7 @@ from foreword.compiler.blocks import block_of
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import CutPoints
 from foreword.compiler.passes.externalize import excerpt_replacement, rewrite_draft
-from foreword.compiler.render import read_tool_name
+from foreword.compiler.read_tool import read_tool_name
 from foreword.compiler.summary import summarize
 from foreword.core.block import Text
 from foreword.core.event import Draft, Replacement, Why

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.approvals_pending import overtaken
 from foreword.compiler.passes.repair_pairs import UNKNOWN
 from foreword.core.block import Block, Opaque, Text
-from foreword.core.event import Answered, Draft, Repaired, Said
+from foreword.core.event import Answered, Draft, Repaired, Said, by_engine
 from foreword.core.request import Link
 from foreword.core.target import Target
-from foreword.core.view import Item, Notice, Turn, View
+from foreword.core.view import Interaction, Item, Notice, Turn, View
 
 TOLD = 20_000
 """Characters of a late output that a notice tells; a longer one (a picture) is only named."""
@@ -28,35 +30,52 @@ def repair_links(view: View, target: Target) -> list[Draft]:
     drafts: list[Draft] = []
     for half, text in _alone(view, target):
         body = Repaired(fault="unpaired", event=half[0], call=half[1], text=text)
-        drafts.append(Draft(body=body, actor="engine", origin="engine", trust="engine", causes=half[:1]))
+        drafts.append(by_engine(body, half[0]))
     return drafts
+
+
+def repair_overtaken(compiled: Compiled) -> list[Draft]:
+    """Propose the same for what the provider has under way, where the request itself puts words behind it.
+
+    Such as the pictures of a failed result, or the end of a turn whose reasoning can't stand any more.
+    """
+    view = compiled.view
+    return [
+        by_engine(Repaired(fault="unpaired", event=seq, call=half[1]), seq)
+        for seq, pair in overtaken(compiled, compiled.frozen)
+        for half, link in _links(view, seq, compiled.target)
+        if link.pair == pair and not link.answers and half[:2] not in view.fold.parted
+    ]
 
 
 def _alone(view: View, target: Target) -> Iterator[tuple[Half, str]]:
     """Yield each half that stands alone, with what the model is told of it."""
     items, parted = view.fold.items, view.fold.parted
-    pending: dict[str, tuple[Half, Link]] = {}
+    pending: dict[tuple[str, str], tuple[Half, Link]] = {}
+    functions = {call.id for item in items if isinstance(item, Interaction) for call in item.calls}
     seen: set[str] = set()
-    unknown: set[str] = set()
+    unknown: set[tuple[str, str]] = set()
     for item in items:
         for half, link in _links(view, item.seq, target) if item.seq in view.fold.opaque else ():
             if half[:2] in parted:
-                asked = link.by == "client" and not link.answers
-                unknown |= {link.id} - seen if asked else set[str]()
-            elif link.answers and pending.pop(link.id, None) is None:
-                yield half, _late(half[2], link) if link.id in unknown else ""
+                if link.by == "client" and not link.answers and link.id not in seen:
+                    unknown.add(link.pair)
+            elif link.answers and pending.pop(link.pair, None) is None:
+                yield half, _late(half[2], link) if link.pair in unknown else ""
+            elif link.id in functions and not link.answers:
+                yield half, _untold(half[2]) if link.by == "client" else ""
             elif link.id in seen and not link.answers:
                 yield half, ""
             elif not link.answers:
                 seen.add(link.id)
-                pending[link.id] = half, link
+                pending[link.pair] = half, link
         if pending and _says(item, target):
             for half, link in [each for each in pending.values() if each[1].by == "provider"]:
-                del pending[link.id]
+                del pending[link.pair]
                 yield half, ""
     for half, link in pending.values():
         if link.by == "client":
-            yield half, f"{UNKNOWN}\n{half[2].raw}"
+            yield half, _untold(half[2])
         elif link.by == "person" and half[0] != items[-1].seq:
             yield half, ""
 
@@ -68,6 +87,10 @@ def _links(view: View, seq: int, target: Target) -> Iterator[tuple[Half, Link]]:
         link = target.codec.link(block) if isinstance(block, Opaque) else None
         if isinstance(block, Opaque) and link is not None:
             yield (seq, index, block), link
+
+
+def _untold(block: Opaque) -> str:
+    return f"{UNKNOWN}\n{block.raw}"
 
 
 def _late(block: Opaque, link: Link) -> str:

@@ -3,9 +3,12 @@ assistant."""
 
 from __future__ import annotations
 
+from foreword.compiler.budget import Budget
+from foreword.compiler.late_result import late_texts
+from foreword.compiler.policy import Policy
 from foreword.compiler.run_note import run_words
-from foreword.core.block import plain_text
-from foreword.core.event import Answered, Draft, Noticed, Repaired, ToolPrinted, ToolReturned
+from foreword.core.event import Answered, Draft, Noticed, Repaired, ToolPrinted, ToolReturned, by_engine
+from foreword.core.target import Target
 from foreword.core.view import Interaction, View
 
 UNKNOWN = "[outcome unknown: no result was recorded for this call; it may or may not have taken effect]"
@@ -13,11 +16,12 @@ NOT_RUN = "[never started: nothing of this call ran, so it had no effect]"
 CONTINUE = "Continue."
 
 
-def repair_pairs(view: View) -> list[Draft]:
+def repair_pairs(view: View, policy: Policy, target: Target, budget: Budget) -> list[Draft]:
     """Propose a repair for each fault of the history. The log keeps the original.
 
     An open call is answered *unknown*, with what it had printed, or *never started* where the log can tell. A result
-    that came after its call was answered becomes a notice; one that never had a call is left out and named.
+    that came after its call was answered becomes a notice, with an excerpt if it is over its limit; one that never had
+    a call is left out and named.
     """
     fold = view.fold
     drafts: list[Draft] = []
@@ -26,23 +30,23 @@ def repair_pairs(view: View) -> list[Draft]:
             if result is None:
                 text = _open_text(view, interaction, position)
                 body = Repaired(fault="open_call", event=interaction.seq, call=position, text=text)
-                drafts.append(_engine(body, interaction.seq, *interaction.printed.get(position, ())))
+                drafts.append(by_engine(body, interaction.seq, *interaction.printed.get(position, ())))
     waiting = [seq for seq in fold.orphans if seq not in fold.mended]
+    late = late_texts(view, (seq for seq in waiting if seq in fold.late), policy, target, budget)
     for seq in waiting:
         body = fold.events[seq].body
-        if isinstance(body, ToolReturned) and seq in fold.late:
-            text = plain_text(body.result.content)
+        if isinstance(body, ToolReturned) and seq in late:
             topic = ", ".join((f"late result of call {body.result.call_id}", *run_words(body)))
-            drafts.append(_engine(Noticed(topic=topic, text=text, about=(seq,)), seq))
+            drafts.append(by_engine(Noticed(topic=topic, text=late[seq], about=(seq,)), seq))
         else:
-            drafts.append(_engine(Repaired(fault="orphan_result", event=seq), seq))
+            drafts.append(by_engine(Repaired(fault="orphan_result", event=seq), seq))
     return drafts
 
 
 def end_with_user(view: View) -> Draft:
     """Propose the words that stand where a request would end with the assistant's, which newer models refuse."""
     last = view.position - 1
-    return _engine(Repaired(fault="no_user_turn", event=last, text=CONTINUE), last)
+    return by_engine(Repaired(fault="no_user_turn", event=last, text=CONTINUE), last)
 
 
 def _open_text(view: View, interaction: Interaction, position: int) -> str:
@@ -53,7 +57,3 @@ def _open_text(view: View, interaction: Interaction, position: int) -> str:
     bodies = [events[seq].body for seq in interaction.printed.get(position, ())]
     output = "".join(body.text for body in bodies if isinstance(body, ToolPrinted))
     return f"{output}\n{UNKNOWN}" if output.strip() else UNKNOWN
-
-
-def _engine(body: Repaired | Noticed, *causes: int) -> Draft:
-    return Draft(body=body, actor="engine", origin="engine", trust="engine", causes=causes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from foreword.core.event import Draft, Repaired
+from foreword.core.event import Draft, Repaired, by_engine
 from foreword.core.view import View
 
 
@@ -13,13 +13,7 @@ def repair_text(view: View) -> list[Draft]:
         return []
     told = {repair.event for _, repair in fold.repairs if repair.fault == "lone_surrogate"}
     return [
-        Draft(
-            body=Repaired(fault="lone_surrogate", event=seq),
-            actor="engine",
-            origin="engine",
-            trust="engine",
-            causes=(seq,),
-        )
+        by_engine(Repaired(fault="lone_surrogate", event=seq), seq)
         for seq in fold.mangled
         if seq not in told and fold.events[seq].body is not None
     ]
