@@ -44,6 +44,7 @@ POOL = (
 EXIT = {"stdout": "ok", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}
 SHOT = {"type": "computer_screenshot", "image_url": f"data:image/png;base64,{PIXEL}"}
 LARGE = 100_000
+"""Tokens of a window that no walk fills."""
 Pair = tuple[dict[str, Any], dict[str, Any]]
 
 

@@ -204,7 +204,10 @@ def test_a_model_on_a_wire_that_is_not_its_own_is_one_line(
 @pytest.mark.parametrize(
     "args, words",
     [
-        (("gate", "cache", "session.json", "--baseline", "nan", "--tolerance", "0.1"), "no number from 0 to 1"),
+        (
+            ("gate", "cache", "session.json", "--baseline", "nan", "--tolerance", "0.1"),
+            "no number from 0 to 1",
+        ),
         (("doctor", "--local", "http://[::1"), "is no address"),
     ],
 )

@@ -14,8 +14,8 @@ from foreword.compiler.policy import Policy
 from foreword.core.block import ToolSpec
 from foreword.core.catalog import Catalog
 from foreword.core.event import EpochStarted, Event
+from foreword.core.fold import Fold
 from foreword.core.target import Target
-from foreword.core.view import Fold
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.histories import BOUND, MODELS, OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of

@@ -8,11 +8,12 @@ import pytest
 
 from foreword.compiler.compile import Compiled
 from foreword.core.block import Image, Message, Text, ToolCall
+from foreword.core.catalog import Catalog
 from foreword.core.event import Answered, Draft
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
 from tests.engine.sessions import answer, call
-from tests.histories import MODELS, PIXEL, digests, from_scratch, referee_for, target_of
+from tests.histories import MODELS, PIXEL, check_manifest, digests, from_scratch, referee_for, target_of
 
 LOG = "".join(f"line {n} of the build\n" for n in range(60_000))
 PICTURE = Image(media_type="image/png", data=PIXEL)
@@ -52,6 +53,9 @@ def test_a_large_late_result_is_an_excerpt(wire: str) -> None:
     assert b"60000 lines" in first.body
     assert ref.encode() in first.body
     assert made.read(ref).text == LOG
+    (left_out,) = check_manifest(made, first)["omitted"]
+    assert (left_out["events"], left_out["how"]) == ([seq], "artifact")
+    assert left_out["tokens"] > 300_000
     answer(made, "Done.")
     made.say("Good.")
     after = checked(made)
@@ -114,6 +118,16 @@ def test_pictures_of_a_late_result_are_shown(wire: str) -> None:
         assert f"{made.alias}#{seq}.1" in body
     else:
         assert body.count(PIXEL) == 2
+
+
+def test_a_late_picture_stands_in_the_message_of_its_notice() -> None:
+    """Where the server wants turns, nothing has to be put between them."""
+    rows = f'[[model]]\nid = "{MODELS["openai-chat"]}"\nstrict_alternation = true\n'
+    made = waiting("openai-chat", catalog=Catalog.load().override(rows))
+    made.returned("a", [Text(text="Seen."), PICTURE])
+    body = checked(made).body
+    assert b"No answer to this was recorded" not in body
+    assert PIXEL.encode() in body
 
 
 @pytest.mark.parametrize("wire", MODELS)

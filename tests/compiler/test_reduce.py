@@ -8,7 +8,9 @@ import pytest
 from foreword.compiler.budget import budget_of
 from foreword.compiler.compile import Compiled
 from foreword.core.event import Draft, EpochStarted, Rewritten, UnseenPrefix
-from foreword.core.view import Interaction, Reported, View
+from foreword.core.fold import Reported
+from foreword.core.item import Interaction
+from foreword.core.view import View
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
 from tests.engine.sessions import session, step

@@ -9,8 +9,10 @@ from hypothesis import strategies as st
 
 from foreword.core.block import Message, Text, ToolCall, ToolResult
 from foreword.core.event import Answered, Body, Draft, Event, Repaired, Said, ToolReturned
+from foreword.core.fold import Fold
+from foreword.core.item import Change, Interaction, Notice, Turn
 from foreword.core.sealing import GENESIS, seal
-from foreword.core.view import Change, Fold, Interaction, Notice, Turn, View
+from foreword.core.view import View
 from foreword.engine.session import Session
 from tests.compiler.test_incremental import SLOW
 from tests.histories import AT, OPERATIONS, TIGHT, Walk, counting_clock, target_of

@@ -6,8 +6,8 @@ from collections.abc import Callable, Sequence
 
 from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Event, Repaired, Rewritten, ToolReturned, ToolsSet
+from foreword.core.item import Interaction
 from foreword.core.outcome import CallOutcome
-from foreword.core.view import Interaction
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
 

@@ -16,8 +16,8 @@ from foreword.codecs.parts import json_object, tool_name
 from foreword.codecs.reading import others
 from foreword.core.block import Opaque, ToolSpec
 from foreword.core.canonical import compact
+from foreword.core.fold import COMPACTION
 from foreword.core.request import Compaction, Link, Params, Piece
-from foreword.core.view import COMPACTION
 
 ANTHROPIC_BETAS: Mapping[str, str] = {
     "compaction": "compact-2026-09-04",

@@ -14,10 +14,12 @@ from foreword.compiler.policy import Policy
 from foreword.core.block import Block, Image, Message, Opaque, Text, ToolResult
 from foreword.core.canonical import compact
 from foreword.core.event import OWN_ORIGINS, Answered, Event, RequestSent
+from foreword.core.fold import Epoch
+from foreword.core.item import Interaction, Item, Turn
 from foreword.core.request import Compaction
 from foreword.core.target import Target
 from foreword.core.tool_reference import of_search
-from foreword.core.view import Epoch, Interaction, Item, Turn, View
+from foreword.core.view import View
 
 
 def compaction_in(interaction: Interaction, target: Target) -> Compaction | None:

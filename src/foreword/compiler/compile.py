@@ -22,9 +22,10 @@ from foreword.compiler.units import to_units
 from foreword.compiler.warned import Warned
 from foreword.core.canonical import digest
 from foreword.core.event import RequestSent
+from foreword.core.fold import Epoch, Sent
 from foreword.core.request import Unit, unit_digest_input
 from foreword.core.target import Target
-from foreword.core.view import Epoch, Sent, View
+from foreword.core.view import View
 from foreword.errors import CompileError, EmptyRequest
 
 SentUnits = Mapping[int, Sequence[Unit]]

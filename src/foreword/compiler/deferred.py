@@ -10,10 +10,11 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from foreword.core.block import Block, Opaque, ToolSpec
+from foreword.core.fold import Epoch
 from foreword.core.request import Piece
 from foreword.core.target import Target
 from foreword.core.tool_reference import referenced
-from foreword.core.view import Epoch, View
+from foreword.core.view import View
 
 FORM = "defer_loading"
 

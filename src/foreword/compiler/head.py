@@ -8,10 +8,10 @@ from foreword.compiler.late import told
 from foreword.compiler.placing import Placed
 from foreword.compiler.read_tool import READ_TOOL
 from foreword.core.block import Text
+from foreword.core.fold import Epoch
 from foreword.core.frame import frame
 from foreword.core.request import Piece
 from foreword.core.target import Target
-from foreword.core.view import Epoch
 
 
 def render_head(target: Target, epoch: Epoch) -> list[Placed]:

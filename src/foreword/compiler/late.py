@@ -12,9 +12,10 @@ from foreword.compiler.deferred import to_tell, used
 from foreword.compiler.policy import Policy
 from foreword.core.block import ToolSpec
 from foreword.core.event import Changed
+from foreword.core.fold import Epoch
 from foreword.core.languages import LANGUAGES
 from foreword.core.target import Target
-from foreword.core.view import Epoch, View
+from foreword.core.view import View
 
 
 def late_change(view: View, target: Target, epoch: Epoch, policy: Policy) -> Changed | None:

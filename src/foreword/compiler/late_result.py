@@ -10,11 +10,12 @@ from foreword.compiler.passes.externalize import excerpt_of, limits_of, text_tok
 from foreword.compiler.policy import Policy
 from foreword.compiler.read_tool import read_tool_name
 from foreword.compiler.shown import shown_message
-from foreword.core.block import Image, Message, Opaque, ToolResult, plain_text
+from foreword.core.block import Block, Image, Message, Opaque, ToolResult, plain_text
 from foreword.core.event import Noticed, ToolReturned
+from foreword.core.item import Notice
 from foreword.core.reference import recall
 from foreword.core.target import Target
-from foreword.core.view import Notice, View
+from foreword.core.view import View
 
 
 def late_texts(
@@ -38,21 +39,36 @@ def late_texts(
     return texts
 
 
-def late_pictures(view: View, item: Notice, target: Target, before: int) -> Message | None:
+def late_pictures(view: View, item: Notice, target: Target, before: int) -> tuple[Block, ...]:
     """Return the pictures of the late results that a notice is about, as the target can be shown them.
 
-    None: there are none. ``before``: only descriptions appended before this event count.
+    ``before``: only descriptions appended before this event count.
     """
     body = view.fold.events[item.seq].body
     pictures: list[Image] = []
-    for seq in body.about if isinstance(body, Noticed) else ():
+    for seq, result in _told(view, body) if isinstance(body, Noticed) else ():
+        referred = referred_result(result, seq, view, target)
+        pictures += [block for block in referred.content if isinstance(block, Image)]
+    return shown_message(Message(role="user", blocks=tuple(pictures)), view, target, before).blocks
+
+
+def excerpts(view: View) -> Iterator[tuple[int, str, str]]:
+    """Yield (event, its text, what the notice says) of each late result that no notice shows whole."""
+    fold = view.fold
+    for item in fold.items:
+        body = fold.events[item.seq].body
+        if isinstance(body, Noticed):
+            for seq, result in _told(view, body):
+                text = plain_text(result.content)
+                if text.strip() and text not in body.text:
+                    yield seq, text, body.text
+
+
+def _told(view: View, body: Noticed) -> Iterator[tuple[int, ToolResult]]:
+    for seq in body.about:
         late = view.fold.events[seq].body
         if seq in view.fold.late and isinstance(late, ToolReturned):
-            referred = referred_result(late.result, seq, view, target)
-            pictures += [block for block in referred.content if isinstance(block, Image)]
-    if not pictures:
-        return None
-    return shown_message(Message(role="user", blocks=tuple(pictures)), view, target, before)
+            yield seq, late.result
 
 
 def _named(view: View, seq: int, result: ToolResult, target: Target) -> Iterator[str]:

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from foreword.compiler.breakpoints import REWRITTEN
 from foreword.compiler.unit_value import texts_at, value_of
+from foreword.core.fold import Epoch
 from foreword.core.request import Codec, Unit
-from foreword.core.view import Epoch
 
 
 class Layout:

@@ -12,12 +12,14 @@ from typing import Any
 
 from foreword.compiler.blocks import block_of
 from foreword.compiler.compile import Compiled
+from foreword.compiler.late_result import excerpts
 from foreword.core.block import Thinking, plain_text
 from foreword.core.event import Answered, EpochStarted, Rewritten
+from foreword.core.item import Change, Interaction, Notice, Turn
 from foreword.core.reference import recall
 from foreword.core.request import CATEGORIES
 from foreword.core.tokens import Counter
-from foreword.core.view import Change, Interaction, Notice, Turn, View
+from foreword.core.view import View
 
 _HOW = {
     "externalized": "artifact",
@@ -220,8 +222,11 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
         if lost and unit.events:
             add(unit.events[0], 0, "dropped", f"{compiled.target.codec.wire} can't say: {lost}")
     for seq in fold.orphans:
-        if fold.events[seq].body is not None:
+        if fold.events[seq].body is not None and seq not in fold.late:
             add(seq, 0, "dropped", "a result without a call")
+    for seq, whole, shown in excerpts(view):
+        removed = _tokens(compiled.target.counter, whole) - _tokens(compiled.target.counter, shown)
+        add(seq, max(0, removed), _HOW["externalized"], "arrival")
     for seq, index in sorted(fold.parted):
         add(seq, 0, "dropped", f"block {index}, half of a call and its output")
     for seq, reason in sorted(fold.erased.items()):

@@ -23,8 +23,9 @@ from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import priced
 from foreword.compiler.read_tool import read_tool_name
 from foreword.core.event import Draft, EpochStarted, Why, by_engine
+from foreword.core.item import Interaction, Notice
 from foreword.core.target import Target
-from foreword.core.view import Interaction, Notice, View
+from foreword.core.view import View
 from foreword.errors import OverBudget
 
 MAX_ROUNDS = 12
@@ -179,7 +180,7 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
         if item is not None and item.kept and unit.category != "summary":
             items.append((f"words of a person, event {unit.events[0]}", unit.events, unit.tokens))
         elif unit.events and unit.events[0] in whole:
-            items.append((f"newest interaction, event {newest[0]}", unit.events, unit.tokens))
+            items.append((f"newest interaction, event {fold.items[last].seq}", unit.events, unit.tokens))
         elif unit.events and (later := since.get(unit.events[0])) is not None:
             topic = f"notice, {later.topic}" if isinstance(later, Notice) else "said since"
             items.append((f"{topic}, event {later.seq}", unit.events, unit.tokens))

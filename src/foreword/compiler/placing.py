@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from foreword.compiler.shown import shown_text
-from foreword.core.block import Message, Role, Text
+from foreword.core.block import Block, Message, Role, Text
 from foreword.core.frame import frame
 from foreword.core.request import Category, Piece, Unit
 from foreword.core.target import Target
@@ -49,12 +49,16 @@ def engine_text(
     why: str,
     *,
     role: Role = "user",
+    pictures: Sequence[Block] = (),
 ) -> Iterator[Placed]:
-    """Yield a text of the engine as a message of its own; all but a pin loses its middle where it is too long."""
+    """Yield a text of the engine as a message of its own; all but a pin loses its middle where it is too long.
+
+    ``pictures`` follow it there.
+    """
     shown = text if category == "pins" else shown_text(text, target)
-    message = Message(role=role, blocks=(Text(text=shown),))
+    message = Message(role=role, blocks=(Text(text=shown), *pictures))
     for piece in target.codec.message(message, thinking=False, params=target.params):
-        named = msgspec.structs.replace(piece, kind=category)
+        named = piece if piece.kind == "image" else msgspec.structs.replace(piece, kind=category)
         yield Placed(piece=named, category=category, events=events, by=by, why=why)
 
 

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from foreword.core.block import Thinking
 from foreword.core.event import OWN_ORIGINS, Answered, RequestSent
+from foreword.core.fold import Epoch
+from foreword.core.item import Interaction, Item
 from foreword.core.target import Target
-from foreword.core.view import Epoch, Interaction, Item, View
+from foreword.core.view import View
 
 
 def keeps_reasoning(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:

@@ -30,10 +30,12 @@ from foreword.compiler.run_note import with_run
 from foreword.compiler.shown import shown_message, shown_result, shown_text
 from foreword.core.block import Block, Message, Opaque, Role, Text, ToolResult
 from foreword.core.event import Noticed, Repaired
+from foreword.core.fold import Epoch
 from foreword.core.frame import frame
+from foreword.core.item import Change, Interaction, Item, Notice, Turn
 from foreword.core.request import Category
 from foreword.core.target import Target
-from foreword.core.view import Change, Epoch, Interaction, Item, Notice, Turn, View
+from foreword.core.view import View
 from foreword.errors import CompileError
 
 
@@ -140,11 +142,13 @@ def _render(
             text = frame(kind, item.text, topic=item.topic, event=item.seq)
             name: Category = "pins" if item.kept else "notice"
             role = target.notice_channel if _is_operators(view, item) else "user"
-            yield from _spoken(target, text, name, item.events, item.topic, role)
             pictures = late_pictures(view, item, target, before)
-            if pictures is not None:
-                for piece in target.codec.message(pictures, thinking=False, params=target.params):
-                    yield Placed(piece=piece, category=name, events=item.events, by="journal", why=item.topic)
+            if pictures:
+                yield from engine_text(
+                    target, text, name, item.events, "journal", item.topic, pictures=pictures
+                )
+            else:
+                yield from _spoken(target, text, name, item.events, item.topic, role)
         case Interaction():
             yield from _render_interaction(
                 view, target, item, category, before=before, base=base, epoch=epoch

@@ -12,11 +12,12 @@ from typing import Any, cast
 import msgspec
 
 from foreword.core.block import Text, ToolCall, ToolResult, plain_text
+from foreword.core.item import Change, Interaction, Item, Notice, Turn
 from foreword.core.outcome import CallOutcome, RunState, Status, outcome_of
 from foreword.core.reference import recall
 from foreword.core.target import Target
 from foreword.core.tokens import Counter
-from foreword.core.view import Change, Interaction, Item, Notice, Turn, View
+from foreword.core.view import View
 
 _PATH_KEYS = ("file_path", "path", "notebook_path", "filename", "file")
 _COMMAND_KEYS = ("command", "cmd", "script")

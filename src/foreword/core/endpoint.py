@@ -223,7 +223,9 @@ def split(url: str) -> SplitResult:
     try:
         return urlsplit(url)
     except ValueError as error:
-        raise EndpointError(f"{url[:80]!r}", f"is no address: {error}", "give one, such as https://host/v1") from error
+        raise EndpointError(
+            f"{url[:80]!r}", f"is no address: {error}", "give one, such as https://host/v1"
+        ) from error
 
 
 @cache

@@ -12,8 +12,9 @@ from msgspec import Struct
 
 from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Event, ToolReturned
+from foreword.core.fold import Fold
 from foreword.core.item import Interaction
-from foreword.core.view import Fold, View
+from foreword.core.view import View
 
 Status = Literal[
     "never_started", "running", "succeeded", "failed", "unknown", "truncated_not_run", "cancelled"

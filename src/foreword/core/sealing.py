@@ -8,9 +8,10 @@ verifies and a hash that betrays nothing. ``link`` chains header and commit to t
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Callable
 from datetime import date, datetime, time, timedelta
+from operator import attrgetter
 from typing import Annotated, Any
-from uuid import UUID
 
 import msgspec
 
@@ -32,11 +33,12 @@ _HEADER = (
     "seq", "kind", "schema", "at", "actor", "origin", "trust", "tenant", "subject", "audience", "causes",
 )  # fmt: skip
 """The header fields that the chain covers, in their fixed order."""
+_header: Callable[[Event], tuple[Any, ...]] = attrgetter(*_HEADER)
 _At = Annotated[int, msgspec.Meta(ge=-(2**63), le=2**63 - 1)]
 _header_decoder = msgspec.json.Decoder(
     tuple[int, str, int, _At, str, str, Trust, str, str | None, tuple[str, ...], tuple[int, ...]]
 )
-_NO_TEXT = (bytes, bytearray, datetime, date, time, timedelta, UUID)
+_NO_TEXT = (bytes, bytearray, datetime, date, time, timedelta)
 """What the encoder would write as a string, though it is none."""
 
 
@@ -72,7 +74,7 @@ def link_of(previous: bytes, header: tuple[Any, ...], commit: bytes) -> bytes:
 
 def header_of(event: Event) -> tuple[Any, ...]:
     """Return the header fields that the chain covers, in their fixed order."""
-    return tuple(getattr(event, name) for name in _HEADER)
+    return _header(event)
 
 
 def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce: bytes) -> Event:

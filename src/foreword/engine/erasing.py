@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING
 
 from foreword.core.block import pictures
 from foreword.core.event import Described, Draft, Erased
+from foreword.core.item import Interaction
 from foreword.core.reference import blocks_of
-from foreword.core.view import Interaction, View
+from foreword.core.view import View
 from foreword.errors import AppendConflict, ErasureIncomplete, NotErasable
 
 if TYPE_CHECKING:

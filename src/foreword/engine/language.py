@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 from foreword.core.block import plain_text
 from foreword.core.event import LanguageDetected, by_engine
+from foreword.core.item import Turn
 from foreword.core.languages import LANGUAGES
 from foreword.core.prose import prose
-from foreword.core.view import Turn
 from foreword.errors import MissingExtra
 
 if TYPE_CHECKING:

@@ -15,7 +15,8 @@ from msgspec import Struct
 from foreword.core.block import Block, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import canonical
 from foreword.core.event import ToolReturned
-from foreword.core.view import Fold, Interaction, Turn
+from foreword.core.fold import Fold
+from foreword.core.item import Interaction, Turn
 from foreword.engine.shortened import is_shortened
 
 

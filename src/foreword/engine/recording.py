@@ -72,7 +72,10 @@ class Recording:
         return self.events[seq]
 
     def append(self, *drafts: Draft) -> int:
-        """Append facts; return the seq of the last. They are synced to disk when this returns."""
+        """Append facts; return the seq of the last. They are synced to disk when this returns.
+
+        Raises: InvalidValue, InvalidNumber or InvalidText for what the log can't hold; nothing is appended then.
+        """
         return self._append(list(drafts))
 
     def append_once(self, *drafts: Draft) -> int:

@@ -19,7 +19,7 @@ from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import broken
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
-from foreword.compiler.strings import check_strings
+from foreword.compiler.string_lengths import check_strings
 from foreword.core.block import Message, ToolCall
 from foreword.core.canonical import utf8
 from foreword.core.event import (

@@ -18,9 +18,9 @@ from foreword.compiler.compile import Compiled
 from foreword.core.block import Message, Text, ToolResult, ToolSpec
 from foreword.core.canonical import canonical, lossless
 from foreword.core.event import Answered, Draft, Event, MarksSet, Said, ToolReturned
+from foreword.core.fold import Fold
 from foreword.core.sealing import GENESIS, seal
 from foreword.core.surrogates import mended, mended_text
-from foreword.core.view import Fold
 from foreword.engine.caller_marks import markings
 from foreword.engine.matching import compare, counts
 from foreword.importers.decode import bare

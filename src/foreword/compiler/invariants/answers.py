@@ -7,8 +7,9 @@ from typing import Any, cast
 
 from foreword.compiler.compile import Compiled
 from foreword.core.block import Opaque
+from foreword.core.item import Interaction
 from foreword.core.request import Unit
-from foreword.core.view import Interaction, View
+from foreword.core.view import View
 
 
 def answers(compiled: Compiled, start: int) -> Iterator[tuple[Interaction, list[int]]]:

@@ -12,9 +12,10 @@ from foreword.compiler.invariants.answers import opaque_of, said_by_model
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Opaque
 from foreword.core.canonical import compact
+from foreword.core.item import Interaction, Turn
 from foreword.core.request import Link, Unit
 from foreword.core.target import Target
-from foreword.core.view import Interaction, Turn, View
+from foreword.core.view import View
 
 _NAME = "approvals_pending"
 _OVERTAKEN = "words behind what the provider has under way"

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.compiler.unit_value import texts_at
-from foreword.core.view import Interaction
+from foreword.core.item import Interaction
 
 _NAME = "ids_legal"
 _LEGAL = re.compile(r"[a-zA-Z0-9_-]+")

@@ -9,7 +9,7 @@ from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Image, pictures
 from foreword.core.image import picture_type
-from foreword.core.view import Interaction, Item, Turn
+from foreword.core.item import Interaction, Item, Turn
 
 _NAME = "pictures_legal"
 _KINDS = ("image", "tool_result")

@@ -9,7 +9,7 @@ from foreword.compiler.invariants.answers import answers
 from foreword.compiler.invariants.reasoning_exact import carries
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Thinking, ToolCall
-from foreword.core.view import Interaction
+from foreword.core.item import Interaction
 
 _NAME = "reasoning_in_order"
 

@@ -15,7 +15,7 @@ from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Text, Thinking, ToolCall
 from foreword.core.canonical import compact
 from foreword.core.event import OWN_ORIGINS
-from foreword.core.view import Interaction
+from foreword.core.item import Interaction
 
 _NAME = "reasoning_returned"
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.core.view import Interaction, View
+from foreword.core.item import Interaction
+from foreword.core.view import View
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:

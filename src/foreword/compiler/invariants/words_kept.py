@@ -8,7 +8,7 @@ from foreword.compiler.blocks import block_of, repeats
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Image, Text
-from foreword.core.view import Item, Notice, Turn
+from foreword.core.item import Item, Notice, Turn
 
 
 def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:

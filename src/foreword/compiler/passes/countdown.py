@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from foreword.compiler.policy import Policy
 from foreword.core.event import Draft, Noticed, by_engine
+from foreword.core.fold import TASK_BUDGET
 from foreword.core.target import Target
-from foreword.core.view import TASK_BUDGET, View
+from foreword.core.view import View
 
 
 def countdown(view: View, policy: Policy, target: Target) -> list[Draft]:

@@ -14,9 +14,10 @@ from foreword.compiler.terminal import settled
 from foreword.core.block import Text, ToolResult, plain_text
 from foreword.core.event import Draft, How, Replacement, Rewritten, Why, by_engine
 from foreword.core.frame import frame
+from foreword.core.item import Interaction
 from foreword.core.reference import recall
 from foreword.core.target import Target
-from foreword.core.view import Interaction, View
+from foreword.core.view import View
 
 
 class Limits(Struct, frozen=True):

@@ -20,8 +20,9 @@ from foreword.compiler.summary import summarize
 from foreword.core.block import Text
 from foreword.core.event import Draft, Replacement, Why
 from foreword.core.frame import frame
+from foreword.core.item import Change, Interaction, Item
 from foreword.core.reference import recall
-from foreword.core.view import Change, Interaction, Item, View
+from foreword.core.view import View
 
 _LEAST_SUMMARY = 60
 """Tokens a summary may always have: its head line and a word of what was last said."""

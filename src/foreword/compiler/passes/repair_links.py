@@ -9,9 +9,10 @@ from foreword.compiler.invariants.approvals_pending import overtaken
 from foreword.compiler.passes.repair_pairs import UNKNOWN
 from foreword.core.block import Block, Opaque, Text
 from foreword.core.event import Answered, Draft, Repaired, Said, by_engine
+from foreword.core.item import Interaction, Item, Notice, Turn
 from foreword.core.request import Link
 from foreword.core.target import Target
-from foreword.core.view import Interaction, Item, Notice, Turn, View
+from foreword.core.view import View
 
 TOLD = 20_000
 """Characters of a late output that a notice tells; a longer one (a picture) is only named."""
@@ -63,7 +64,9 @@ def _alone(view: View, target: Target) -> Iterator[tuple[Half, str]]:
             elif link.answers and pending.pop(link.pair, None) is None:
                 yield half, _late(half[2], link) if link.pair in unknown else ""
             elif link.id in functions and not link.answers:
-                yield half, _untold(half[2]) if link.by == "client" else ""
+                text = _untold(half[2]) if link.by == "client" else ""
+                unknown |= {link.pair} if text else set[tuple[str, str]]()
+                yield half, text
             elif link.id in seen and not link.answers:
                 yield half, ""
             elif not link.answers:

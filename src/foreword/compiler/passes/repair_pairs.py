@@ -8,8 +8,9 @@ from foreword.compiler.late_result import late_texts
 from foreword.compiler.policy import Policy
 from foreword.compiler.run_note import run_words
 from foreword.core.event import Answered, Draft, Noticed, Repaired, ToolPrinted, ToolReturned, by_engine
+from foreword.core.item import Interaction
 from foreword.core.target import Target
-from foreword.core.view import Interaction, View
+from foreword.core.view import View
 
 UNKNOWN = "[outcome unknown: no result was recorded for this call; it may or may not have taken effect]"
 NOT_RUN = "[never started: nothing of this call ran, so it had no effect]"
