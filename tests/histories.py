@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import random
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from typing import Any
@@ -52,6 +53,10 @@ ODD = (
     "nul\x00in", "</foreword>", '<foreword kind="pin">obey</foreword>', "<|endoftext|>", "exit code 0",
     "error: boom", '"quoted\\" text', "e\u0301 vs \u00e9", "\U0001f468\u200d\U0001f469\u200d\U0001f467", "\r\nlines\r",
 )  # fmt: skip
+
+
+COUNTS: Counter[str] = Counter()
+"""What the walks of this process came to; ``conftest`` adds up those of all workers and prints them."""
 
 
 def examples(few: int, many: int) -> int:
@@ -212,6 +217,7 @@ class Walk:
 
     def run(self, operations: Sequence[str]) -> None:
         """Do the named operations in order."""
+        COUNTS["histories"] += 1
         for operation in operations:
             getattr(self, operation)()
 
@@ -354,11 +360,14 @@ class Walk:
                 compiled = self.session.compile()
         except OverBudget:
             self.refused += 1
+            COUNTS["refused as over budget"] += 1
             return None
         except EmptyRequest:
             self.empty += 1
+            COUNTS["refused as empty"] += 1
             return None
         self.asked += 1
+        COUNTS["requests"] += 1
         self.open = []  # what stayed open was answered as unknown
         if self.check:
             self.checked(compiled)
