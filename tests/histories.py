@@ -65,8 +65,8 @@ def examples(few: int, many: int) -> int:
 
 
 def target_of(wire: str, window: int = 200_000, *, model: str | None = None, **more: Any) -> Target:
-    """Return a target on a wire with a window of so many tokens."""
-    return target_for(wire, model or MODELS[wire], window=window, **more)
+    """Return a target on a wire with a window of so many tokens, for a sender that sends the betas."""
+    return target_for(wire, model or MODELS[wire], window=window, **{"betas": True, **more})
 
 
 def counting_clock() -> Callable[[], int]:
@@ -374,8 +374,9 @@ class Walk:
         return compiled
 
     def checked(self, compiled: Compiled) -> None:
-        verdict = self.referee.judge(compiled.body)
+        verdict = self.referee.judge(compiled.body, compiled.headers)
         assert verdict.violations == ()
+        assert compiled.target.betas or not compiled.headers
         assert broken(compiled) == []
         scratch = from_scratch(self.session, compiled)
         assert scratch.stale < 0

@@ -47,7 +47,7 @@ class InvalidNumber(ForewordError):
 
 
 class InvalidValue(ForewordError):
-    """A value that its field can't hold; nothing was recorded.
+    """A value that its field can't hold, or that no service takes; nothing was recorded.
 
     ``kind``: of the event. ``field``: the place in it, such as ``result.content[0].text``; "": none in particular.
     """
@@ -177,7 +177,7 @@ class CompileError(ForewordError):
 
 
 class EmptyRequest(CompileError):
-    """Nothing was said yet, so there is nothing to ask."""
+    """Nothing was said yet, or a synced list holds no message, so there is nothing to ask."""
 
     def __init__(self, session: str) -> None:
         self.session = session

@@ -140,6 +140,18 @@ def test_a_named_file_must_be_there(run: Run, home: Path, monkeypatch: pytest.Mo
     assert "no such file" in one_line(run("config", code=2))
 
 
+def test_a_refused_value_names_the_variable_that_holds_it(
+    file: Path, run: Run, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """No argument of the command line is wrong there; one that is given goes before it."""
+    path = write(home / "session.json", conversation(1))
+    asked = ("compile", path, "--provider", "anthropic", "--model", "claude-opus-4-8")
+    monkeypatch.setenv("FOREWORD_WINDOW", "abc")
+    assert "FOREWORD_WINDOW" in one_line(run(*asked, code=2))
+    assert "FOREWORD_WINDOW" not in one_line(run(*asked, "--window", "x", code=2))
+    run(*asked, "--window", "50000")
+
+
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_a_completion_script_calls_back(shell: str, run: Run) -> None:
     """Each script names the variable that asks this command for words."""

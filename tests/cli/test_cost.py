@@ -99,7 +99,11 @@ def test_own_prices_go_before_the_catalogs(run_json: RunJson, run: Run, billed: 
     found = run_json("cost", billed, "--prices", few)
     assert (found["cost_usd"], found["unknown"]) == ("0", 2)
     assert found["unknown_names"] == ["price.cache_write_short", "price.cache_read"]
-    assert "unknown cost: 2 of 3 calls" in run("cost", billed, "--prices", few).stdout
+    shown = run("cost", billed, "--prices", few).stdout
+    assert "unknown cost: 2 of 3 calls" in shown
+    assert (
+        f'--prices FILE, in dollars per million tokens: ["{MODEL}"] cache_read, cache_write_short\n' in shown
+    )
     bad = home / "bad.toml"
     bad.write_text("colour = 3", encoding="utf-8")
     assert "colour" in one_line(run("cost", billed, "--prices", bad, code=2))
@@ -108,13 +112,30 @@ def test_own_prices_go_before_the_catalogs(run_json: RunJson, run: Run, billed: 
     assert "does not exist" in one_line(run("cost", billed, "--prices", home / "none", code=2))
 
 
+def test_a_model_without_a_price_gets_the_table_that_prices_it(
+    run: Run, run_json: RunJson, home: Path
+) -> None:
+    """Its name as a key of TOML and the members that its calls use; a list with these prices every call."""
+    path = pi_file(home / "own.jsonl", {"model": "of.our-own", **usage(1_000, 20, 500, 0)})
+    shown = run("cost", path).stdout
+    assert "unknown cost: 1 of 1 calls (model.of.our-own); not in the sums" in shown
+    assert 'tokens: ["of.our-own"] input, cache_read, output\n' in shown
+    prices = home / "mine.toml"
+    prices.write_text('["of.our-own"]\ninput = 1\ncache_read = 0\noutput = 0\n', encoding="utf-8")
+    found = run_json("cost", path, "--prices", prices)
+    assert (found["unknown"], found["cost_usd"]) == (0, "0.001")
+    assert "--prices" not in run("cost", path, "--prices", prices).stdout
+
+
 def test_unknown_is_null_in_a_file_without_usage(run_json: RunJson, run: Run, home: Path) -> None:
     """No call of it can be priced: the sums are null, and the count of unknown calls says so."""
     path = write(home / "plain.json", conversation(3))
     found = run_json("cost", path)
     assert (found["calls"], found["unknown"]) == (4, 4)
     assert found["usage"] is found["cost_usd"] is found["cache_hit_rate"] is found["peak_input"] is None
-    assert "–" in run("cost", path).stdout
+    shown = run("cost", path).stdout
+    assert "–" in shown
+    assert "--prices" not in shown
 
 
 def test_calls_without_usage_are_estimated_apart(run_json: RunJson, run: Run, home: Path) -> None:

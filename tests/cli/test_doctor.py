@@ -123,6 +123,14 @@ def test_nobody_there_is_a_problem(run_json: RunJson, asked: tuple[str, ...]) ->
     assert codes(document)["python"] == "ok"
 
 
+def test_a_dead_port_is_no_server_of_any_kind(run_json: RunJson) -> None:
+    """The first kind that is asked for is not named: nobody said that it is one."""
+    document = run_json("doctor", "--local", "http://127.0.0.1:9", code=1)
+    [found] = [one for one in document["findings"] if one["code"] == "endpoint_unreachable"]
+    assert found["text"].startswith("no server answers at http://127.0.0.1:9: ")
+    assert found["move"]
+
+
 def test_an_address_of_no_known_server_is_bad_use(run: Run) -> None:
     """Something answers there, but no model server: the one line says what to use instead."""
     with Routes({}) as running:

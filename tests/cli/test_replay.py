@@ -8,6 +8,10 @@ from typing import Any
 
 import pytest
 
+from foreword.core.block import Message, Text
+from foreword.core.usage import Usage
+from foreword.engine.session import Session
+from foreword.store import Store
 from tests.cli.conftest import Run, one_line
 from tests.cli.sessions import MODEL, TARGET, conversation, write
 
@@ -109,6 +113,28 @@ def test_refused_steps_are_told_and_are_no_failure(run_json: RunJson, home: Path
     assert report["refused_steps"] == report["steps"] == 7
     refusal = json.loads((home / "out/steps/00003.error.json").read_text(encoding="utf-8"))
     assert (refusal["error"], refusal["step"]) == ("OverBudget", 3)
+
+
+def test_a_revocation_is_measured_and_not_replayed(run: Run, run_json: RunJson, home: Path) -> None:
+    """What it revokes has a number in one log alone: a replay says what else there is, the rest needs no replay."""
+    with Store.open(home / "data" / "foreword") as store:
+        session = Session.open(store, "plumbing", provider="anthropic", model="claude-opus-4-8")
+        pin = session.pin("Never touch include/.")
+        session.say("Mend it.")
+        session.compile()
+        usage = Usage(uncached=60, cache_read=40, cache_write_short=0, cache_write_long=0, output=2)
+        session.answered(Message(role="assistant", blocks=(Text(text="Done."),)), usage=usage)
+        session.revoke(pin, "It may change.")
+    assert run_json("show", "plumbing")["steps"] == 1
+    assert run_json("stats", "plumbing")["cache_hit_rate"] == 0.4
+    assert run_json("gate", "cache", "plumbing", "--baseline", "0.4", "--tolerance", "0")["ok"]
+    said = one_line(run("replay", "plumbing", *TARGET, "--out", "out", code=2))
+    assert not (home / "out").exists()
+    for command in ("show", "stats", "cost", "cache explain", "compile"):
+        assert command in said
+    run("compile", "plumbing", *TARGET)
+    run("cost", "plumbing")
+    run("cache", "explain", "plumbing")
 
 
 @pytest.mark.parametrize("field", ["violations", "unexplained_prefix_breaks", "unrecoverable_bytes"])

@@ -67,3 +67,14 @@ def test_a_call_is_read_in_whatever_form_and_sent_in_the_wires(
     assert call.arguments == (arguments or ("{}" if wire == "gemini" else ""))
     (piece,) = codec(wire).message(message, thinking=True)
     assert sent_arguments(wire, json.loads(piece.data)) == sent
+
+
+def test_the_place_of_a_call_in_its_stream_is_not_sent_again() -> None:
+    """OpenAI's client leaves it in what it puts together of a stream; no request takes it."""
+    function = {"name": "t", "arguments": "{}"}
+    message = {
+        "role": "assistant",
+        "tool_calls": [{"index": 0, "id": "a", "type": "function", "function": function}],
+    }
+    [call] = codec("openai-chat").decode_messages([message])[0].blocks
+    assert call == ToolCall(id="a", name="t", arguments="{}")

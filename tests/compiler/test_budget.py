@@ -61,6 +61,20 @@ def test_the_highest_recent_ratio_counts() -> None:
     assert budget(taught(1.8, 1.0, 1.0, 1.0, 1.0)).factor == pytest.approx(1.0, rel=0.02)
 
 
+def test_a_small_report_teaches_little_of_a_large_request() -> None:
+    """Text beyond twice what was measured counts by the safe start, or the factor where that is higher."""
+    made = taught(1.0)
+    found, counted = budget(made), made.compile().counted
+    assert found.predict(2 * counted - 40, grown=False) < 2 * counted * 1.1 + 70
+    assert found.least(20 * counted, grown=False) >= 20 * counted * 1.5
+    assert found.predict(20 * counted, grown=True) >= 20 * counted * 1.5
+    assert budget(taught(2.0)).factor_beyond == pytest.approx(2.0, rel=0.01)
+    made.say("more " * 20 * counted)
+    large = made.compile().counted
+    made.answered(answer_message("ok"), usage=used(large))
+    assert budget(made).predict(20 * counted, grown=False) < 20 * counted * 1.1 + 70
+
+
 def test_each_model_is_calibrated_by_its_own_usage() -> None:
     """After a switch nothing is known of the other model; back again, what was learned still holds."""
     made = taught(1.3)

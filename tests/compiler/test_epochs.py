@@ -123,12 +123,12 @@ def test_the_same_again_starts_none() -> None:
     """Instructions and tools that are what stands already append nothing."""
     made = session()
     made.instruct("Be brief.")
-    made.offer([ToolSpec(name="a", schema={"x": 1, "y": 2})])
+    made.offer([ToolSpec(name="a", schema={"type": "object", "title": "x"})])
     made.say("go")
     made.compile()
     size = len(made.events)
     made.instruct("Be brief.")
-    made.offer([ToolSpec(name="a", schema={"y": 2, "x": 1})])
+    made.offer([ToolSpec(name="a", schema={"title": "x", "type": "object"})])
     made.compile()
     assert len(made.events) == size
 

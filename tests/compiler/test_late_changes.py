@@ -259,7 +259,7 @@ EFFORTS = ("low", "medium", "high")
 @pytest.mark.parametrize("name", TARGETS)
 @settings(SLOW, max_examples=examples(20, 2_000))
 @given(
-    names=st.lists(st.sampled_from((*OPERATIONS, *LOOP, "offer", "pin", "effort")), max_size=40),
+    names=st.lists(st.sampled_from((*OPERATIONS, *LOOP, "offer", "pin", "effort", "betas")), max_size=40),
     rng=st.randoms(use_true_random=False),
 )
 def test_random_histories_with_late_changes(name: str, names: list[str], rng: random.Random) -> None:
@@ -267,9 +267,11 @@ def test_random_histories_with_late_changes(name: str, names: list[str], rng: ra
     walk = walk_in_memory(TARGETS[name], rng)
     path = TARGETS[name].codec.effort
     for operation in ["say", *names, "ask"]:
-        if operation == "effort":
-            target = walk.session.target
-            assert target is not None
+        target = walk.session.target
+        assert target is not None
+        if operation == "betas":
+            walk.session.target = msgspec.structs.replace(target, betas=not target.betas)
+        elif operation == "effort":
             walk.session.target = with_keys(target, **{path[0]: {path[1]: rng.choice(EFFORTS)}})
         else:
             walk.run([operation])

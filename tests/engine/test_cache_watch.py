@@ -1,6 +1,7 @@
 """The warning when an answer reads less than half of what the request before had sent."""
 
 import logging
+from pathlib import Path
 
 import pytest
 
@@ -8,6 +9,7 @@ from foreword.core.usage import Usage
 from foreword.engine.cache_watch import fall_of
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
+from foreword.store import Store
 from tests.engine.sessions import answer_message
 
 TARGET = target_for("anthropic", "claude-opus-4-8")
@@ -54,14 +56,40 @@ def session(clock: Clock) -> Session:
 
 
 def test_a_fall_is_logged_at_once(session: Session, clock: Clock, caplog: pytest.LogCaptureFixture) -> None:
-    """It names the session, both figures, how long the cache lay idle, and the command that explains it."""
+    """It names the session, both figures and how long the cache lay idle; no command finds a log in memory."""
     clock.now += 400 * SECOND
     with caplog.at_level(logging.WARNING, "foreword.cache"):
         asked(session, "On.", 41_000, 19_999)
     [record] = caplog.records
     assert record.name == "foreword.cache"
-    for part in ("watched", "19,999", "40,000", "400 s", "live 300 s", "foreword cache explain watched"):
+    for part in ("watched", "19,999", "40,000", "400 s", "live 300 s"):
         assert part in record.getMessage()
+    assert "foreword cache explain" not in record.getMessage()
+
+
+def test_the_command_names_the_store(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    """Quoted for a shell, so that it finds this log wherever it is run with the store's name."""
+    place = tmp_path / "my store"
+    with Store.open(place) as store:
+        made = Session.open(store, "watched", target=TARGET)
+        for words in ("Go.", "On."):
+            asked(made, words, 40_000, 0)
+    [record] = caplog.records
+    assert f"`foreword cache explain watched --store '{place}'`" in record.getMessage()
+
+
+def test_one_reason_is_told_once_an_epoch(
+    session: Session, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    """Falls without a pause, then one after a pause, then again both: two reasons; a new epoch tells anew."""
+    for pause in (0, 0, 400, 0, 400):
+        clock.now += pause * SECOND
+        asked(session, "On.", 41_000, 0)
+    assert ["live 300 s" in record.getMessage() for record in caplog.records] == [False, True]
+    session.revoke(1, "Stop.")
+    for _ in range(3):
+        asked(session, "On.", 41_000, 0)
+    assert len(caplog.records) == 3
 
 
 @pytest.mark.parametrize("read", [20_000, 40_000, None])

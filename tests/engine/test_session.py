@@ -338,3 +338,26 @@ def test_writers_in_any_order_lose_no_fact(name: str, seed: int, tmp_path: Path)
         assert [fact for fact in facts if fact not in body] == []
         assert referee.judge(last.compile().body).violations == ()
         assert store.verify() == []
+
+
+def test_a_response_that_is_recorded_twice_is_taken_once() -> None:
+    """A retried `record` bills and says nothing again; the same answer to another request is another answer."""
+    made = session()
+    made.say("go")
+    made.compile()
+    response = {
+        "id": "msg_1",
+        "type": "message",
+        "role": "assistant",
+        "model": "claude-opus-4-8",
+        "content": [{"type": "tool_use", "id": "k1", "name": "bash", "input": {}}],
+        "stop_reason": "tool_use",
+        "usage": {"input_tokens": 5, "output_tokens": 4},
+    }
+    seq = made.record(response)
+    made.returned("k1", "fine")
+    size = len(made.events)
+    assert (made.record(response), len(made.events)) == (seq, size)
+    assert made.record({**response, "id": "msg_2"}) == size
+    made.compile()
+    assert made.record({**response, "id": "msg_2"}) == len(made.events) - 1 > size

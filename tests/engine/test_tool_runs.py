@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 from pathlib import Path
 from typing import Any
 
@@ -269,6 +270,47 @@ def test_starts_of_one_id_are_those_of_its_calls_in_order() -> None:
 def test_no_way_a_call_can_stand_is_more_than_the_log_says() -> None:
     """Success and failure need a result that says so; only what never began may be repeated."""
     completed = {standing for standing, words in WORDS.items() if words[1] == "completed"}
-    assert completed == {"stopped", "error", "no_code", "fine"}
+    assert completed == {"stopped", "error", "no_code", "no_flag", "fine"}
     assert [standing for standing, words in WORDS.items() if words[0] == "succeeded"] == ["fine"]
     assert [standing for standing, words in WORDS.items() if words[0] == "never_started"] == ["waiting"]
+
+
+def test_what_no_open_call_waits_for_is_kept_with_a_warning(caplog: pytest.LogCaptureFixture) -> None:
+    """A wrong id is the loop's mistake: it is said at once, with the ids that are open."""
+    made = asked("k1", "k3")
+    with caplog.at_level(logging.WARNING, "foreword.calls"):
+        made.started("k1")
+        made.printed("k1", "so far")
+        made.returned("k1", "fine", exit_code=0)
+        assert caplog.messages == []
+        seqs = (
+            made.started("zzz"),
+            made.printed("zzz", "out"),
+            made.returned("k2", "other"),
+            made.returned("k1", "again", exit_code=1),
+        )
+    rest = "which is not open (open: 'k3'): recorded, and counts for none"
+    whats = (
+        "the start of call 'zzz'",
+        "output of call 'zzz'",
+        "a result of call 'k2'",
+        "a result of call 'k1'",
+    )
+    assert caplog.messages == [
+        f"session made, event {seq}: {what}, {rest}" for seq, what in zip(seqs, whats, strict=True)
+    ]
+    assert known(made)["k1"] == ("succeeded", "completed", 0)
+    assert shown(made)
+
+
+def test_an_end_that_is_waited_for_warns_of_nothing(caplog: pytest.LogCaptureFixture) -> None:
+    """That of a background run, of one whose exit code nobody knew, and of a call that was given up."""
+    made = asked("background", "coded", "late")
+    with caplog.at_level(logging.WARNING, "foreword.calls"):
+        made.returned("background", "goes on", run="running")
+        made.returned("coded", "ended", exit_code=None)
+        made.compile()
+        for id_ in ("background", "coded", "late"):
+            made.printed(id_, "out")
+            made.returned(id_, "the end", exit_code=0)
+    assert caplog.messages == []

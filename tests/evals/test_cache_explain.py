@@ -255,19 +255,70 @@ def test_each_cause_is_found_by_its_facts(
     assert evidence in one.evidence
 
 
+def asked(session: Session, words: str, prompt: int = 40_000) -> None:
+    """Say something, compile, and record an answer whose whole prompt was read from nowhere."""
+    session.say(words)
+    session.compile()
+    read_ = Usage(uncached=prompt, cache_read=0, cache_write_short=0, cache_write_long=0, output=9)
+    session.answered(Message(role="assistant", blocks=(Text(text="Done."),)), model=MODEL, usage=read_)
+
+
 def test_a_session_of_ours_names_its_epoch() -> None:
     """The log itself is the evidence: a revoked text starts an epoch, and the next request reads nothing."""
     session = Session.open(None, "made", provider="anthropic", model=MODEL)
-    for number, words in enumerate(("Build it.", "Go on.")):
-        session.say(words)
-        session.compile()
-        read_ = Usage(uncached=40_000, cache_read=0, cache_write_short=0, cache_write_long=0, output=9)
-        session.answered(Message(role="assistant", blocks=(Text(text="Done."),)), model=MODEL, usage=read_)
-        if number == 0:
-            session.revoke(1, "Don't.")
-    [one] = breaks_of(calls_of(session.events), "made", Prices())
+    pin = session.pin("Never touch include/.")
+    asked(session, "Build it.")
+    session.revoke(pin, "It may change.")
+    asked(session, "Go on.")
+    before, after = calls_of(session.events)
+    assert before.repeated is None
+    assert after.repeated is not None
+    same, units = after.repeated
+    assert 0 < same < units
+    [one] = breaks_of([before, after], "made", Prices())
     assert (one.cause, one.certainty) == ("epoch", "shown")
-    assert "permission" in one.evidence
+    assert f"permission; of the {units} units sent before, the first {same} stand unchanged" in one.evidence
+    session.revoke(session.pin("Be brief."), "Be long.")
+    session.say("And?")
+    session.compile()
+    asked(session, "Well?")
+    assert calls_of(session.events)[-1].repeated is not None
+
+
+def test_a_session_of_ours_shows_that_it_repeated_the_request() -> None:
+    """Within an epoch the digests of what was sent say that nothing changed: it was no new start of a client."""
+    session = Session.open(None, "made", provider="anthropic", model=MODEL)
+    for words in ("Build it.", "Go on."):
+        asked(session, words)
+    [one] = breaks_of(calls_of(session.events), "made", Prices())
+    assert (one.cause, one.certainty) == ("provider_miss", "likely")
+    assert "nothing that was sent changed" in one.evidence
+
+
+def test_what_was_too_short_to_be_cached_is_no_break() -> None:
+    """Under the model's 1,024 tokens nothing is kept: said with both figures, in no count, and nothing was lost."""
+    session = Session.open(None, "made", provider="anthropic", model=MODEL)
+    for words, prompt in (("Build it.", 600), ("Go on.", 1_023), ("Well?", 1_024), ("And?", 1_100)):
+        asked(session, words, prompt)
+    found = breaks_of(calls_of(session.events), "made", Prices())
+    assert [one.cause for one in found] == ["too_short", "too_short", "provider_miss"]
+    assert "the prompt before had 600 tokens" in found[0].evidence
+    assert "from 1,024 on" in found[0].evidence
+    document = explained(found[:2], 3)
+    assert (document["breaks_below_half"], document["tokens_lost"], document["cost_usd"]) == (0, 0, "0")
+    assert document["by_cause"] == {"too_short": 2}
+
+
+def test_an_erased_result_was_returned_all_the_same() -> None:
+    """What is gone from the log is no sign of another client."""
+    session = Session.open(None, "made", provider="anthropic", model=MODEL)
+    asked(session, "Build it.")
+    session.say("Go on.")
+    session.compile()
+    session.erase([session.events[-2].seq], "a name")
+    read_ = Usage(uncached=40_000, cache_read=0, cache_write_short=0, cache_write_long=0, output=9)
+    session.answered(Message(role="assistant", blocks=(Text(text="Done."),)), model=MODEL, usage=read_)
+    assert calls_of(session.events)[-1].asked
 
 
 def test_every_cause_has_a_mend() -> None:

@@ -68,6 +68,20 @@ def test_a_file_that_holds_no_session_is_refused(data: bytes, fault: str) -> Non
     assert caught.value.move
 
 
+@pytest.mark.parametrize(
+    "data",
+    [
+        b'{"sessionId": "s", "projectHash": "p"}\n',
+        b'{"sessionId": "s", "agent": "a", "messages": [{"role": "user", "content": "Hi"}]}\n',
+    ],
+)
+def test_a_format_that_is_not_supported_has_no_name_to_give(data: bytes) -> None:
+    """Naming one with --format would not help, so it isn't the advice."""
+    with pytest.raises(ImportFailed, match="which is not supported; formats are claude-code") as caught:
+        read("some.json", data=data)
+    assert "--format" not in str(caught.value)
+
+
 def test_a_missing_file_or_format_is_refused(tmp_path: Path) -> None:
     """With the system's word for it, or the list of formats."""
     with pytest.raises(ImportFailed, match="No such file"):

@@ -113,11 +113,13 @@ def _print(document: dict[str, Any], *, several: bool) -> None:
     if document["breaks"]:
         emit()
     unknown = document["unknown_share_below_half"]
+    too_short = document["by_cause"].get("too_short", 0)
     table(
         ("as recorded", "figure"),
         [
             ["calls", document["calls"]],
-            ["breaks", len(document["breaks"])],
+            *([["too short to be cached", too_short]] if too_short else []),
+            ["breaks", len(document["breaks"]) - too_short],
             ["breaks below half", document["breaks_below_half"]],
             ["tokens written again at those", document["tokens_rewritten_below_half"]],
             ["of unknown cause", percent(unknown)],

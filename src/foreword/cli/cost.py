@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -26,6 +27,8 @@ A call counts once, however many files hold it. Prices are those of the call's d
 """
 
 BUCKETS = ("uncached", "cache_read", "cache_write_short", "cache_write_long", "output")
+PRICES = {bucket: "input" if bucket == "uncached" else bucket for bucket in BUCKETS}
+"""Bucket of a usage -> its member in a price list."""
 BY = ("model", "session", "step", "turn", "day", "user", "project", "kind", "status")
 
 
@@ -134,6 +137,9 @@ def _print(document: dict[str, Any], by: str) -> None:
         emit(
             f"unknown cost: {document['unknown']:,} of {document['calls']:,} calls ({names}); not in the sums"
         )
+        lacking_prices = _lacking_prices(document["by_model"])
+        if lacking_prices:
+            emit(f"price them with --prices FILE, in dollars per million tokens: {lacking_prices}")
     lacking = {name: count for name, count in document["lacking"].items() if name in BUCKETS}
     if lacking:
         emit(
@@ -157,6 +163,21 @@ def _print(document: dict[str, Any], by: str) -> None:
         emit("rewrites: " + ", ".join(f"{count:,} {name}" for name, count in rewrites.items()))
     for phase, times in (document["first_token_ms"] or {}).items():
         emit(f"first token, {phase}: {times['p50']:,} ms in the median, {times['p95']:,} ms at 95 %")
+
+
+def _lacking_prices(by_model: dict[str, Any]) -> str:
+    """Name what a price list must hold for the calls whose price is unknown: a table for each model, its members."""
+    tables: list[str] = []
+    for model, one in by_model.items():
+        lacking = set(one["unknown_names"])
+        fields = [PRICES[bucket] for bucket in BUCKETS if f"price.{bucket}" in lacking]
+        if "price" in lacking or any(name.startswith("model.") for name in lacking):
+            usage = one["usage"] or dict.fromkeys(BUCKETS, 1)
+            fields = [PRICES[bucket] for bucket in BUCKETS if usage[bucket]]
+        if fields:
+            name = "*" if "model." in lacking else model
+            tables.append(f"[{json.dumps(name)}] {', '.join(fields)}")
+    return "; ".join(tables)
 
 
 def _row(name: str, one: dict[str, Any]) -> list[Cell]:

@@ -90,7 +90,9 @@ def command(
         try:
             asked = local_endpoint(local, os.environ)
         except ConnectionFailed as error:
-            findings.append(Finding(code="endpoint_unreachable", level="problem", text=str(error)))
+            text = f"no server answers at {error.endpoint}: {error.said}"
+            move = "start it, or check the address"
+            findings.append(Finding(code="endpoint_unreachable", level="problem", text=text, move=move))
     elif model is not None and (provider is not None or endpoint is not None):
         asked = made(endpoint or _vendor(provider or ""), provider, base_url=base_url, key_env=key_env)
     elif model is not None or base_url is not None or endpoint is not None:

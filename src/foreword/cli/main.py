@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from foreword.cli.lines import one_line
 from foreword.errors import ArtifactMissing, ForewordError, Gone, LogCorrupt, OverBudget
@@ -120,7 +121,7 @@ class Commands(click.Group):
             shown = f"`{error.ctx.command_path if error.ctx is not None else 'foreword'} --help` says what it takes"
             code = _fail(f"{error.format_message().rstrip('.')}; {shown}", 2)
         except click.ClickException as error:
-            code = _fail(error.format_message(), 2)
+            code = _fail(_with_variable(error), 2)
         except (click.Abort, KeyboardInterrupt):
             code = _fail("interrupted", 130)
         except DOES_NOT_HOLD as error:
@@ -141,6 +142,16 @@ class Commands(click.Group):
                 f"a fault of Foreword itself: {text}; run again with FOREWORD_DEBUG=1 and report it", 2
             )
         sys.exit(code if isinstance(code, int) else 0)
+
+
+def _with_variable(error: click.ClickException) -> str:
+    """Return the error's text, with the variable that a refused value came from."""
+    text = error.format_message()
+    if isinstance(error, click.BadParameter) and error.ctx is not None and error.param is not None:
+        name = error.param.name
+        if name is not None and error.ctx.get_parameter_source(name) is ParameterSource.ENVIRONMENT:
+            return f"{text.rstrip('.')}; it is set in {error.param.envvar}"
+    return text
 
 
 def _fail(text: str, code: int) -> int:

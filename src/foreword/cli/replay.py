@@ -23,7 +23,7 @@ Examples:
 No model and no network. DIR gets store/, steps/00001.request.json and .manifest.json (or .error.json where a
 request was refused), and report.json; a file of several sessions gets one subfolder a session. An earlier
 replay in DIR is replaced. The exit code is 1 when a request breaks a rule of its wire, when a prefix broke
-without a reason on record, or when recorded bytes can't be read back.
+without a reason on record, or when recorded bytes can't be read back. A refused step is told, and is none of these.
 """
 
 
@@ -71,12 +71,14 @@ def command(
     from foreword.cli.options import Aim
     from foreword.cli.source import sessions_of
     from foreword.evals.replay_folder import STORE, clear, subfolders
-    from foreword.evals.replayed import refereed, replay
+    from foreword.evals.replayed import refereed, repeatable, replay
     from foreword.store.store import Store
 
     aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
     refereed(aim.target)
     sessions = sessions_of(source, format_=format_, place=store)
+    for session in sessions:
+        repeatable(session)
     clear(out)
     folders = [out] if len(sessions) == 1 else subfolders(out, [session.session for session in sessions])
     reports: list[dict[str, Any]] = []

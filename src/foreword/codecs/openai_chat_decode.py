@@ -264,7 +264,8 @@ def _call(value: Any, at: At) -> ToolCall:
     kind = at.text(found, "type") or "function"
     inner = (at / kind).mapping(found.get(kind))
     argument = "input" if kind == "custom" else "arguments"
-    extra = others(found, "id", "type", kind) or {}
+    # `index` orders the pieces of a stream; the SDK leaves it in what it puts together, and no request takes it.
+    extra = others(found, "id", "type", "index", kind) or {}
     if kind != "function":
         extra["type"] = kind
     if rest := others(inner, "name", argument):

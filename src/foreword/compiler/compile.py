@@ -100,6 +100,11 @@ class Compiled:
         asked = self.target.with_budget(self.epoch.budget, self.epoch.body.remaining)
         return tuple(sorted(self._betas.union(self.target.codec.betas(asked.params))))
 
+    @property
+    def headers(self) -> dict[str, str]:
+        """The HTTP headers that name the betas, beside those that the client sends anyway; {}: it needs none."""
+        return {"anthropic-beta": ",".join(self.betas)} if self.betas else {}
+
     @cached_property
     def _planned(self) -> Breakpoints:
         return place_breakpoints(self)

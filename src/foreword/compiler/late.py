@@ -13,7 +13,9 @@ from foreword.compiler.policy import Policy
 from foreword.core.block import ToolSpec
 from foreword.core.event import Changed
 from foreword.core.fold import Epoch
+from foreword.core.item import Change
 from foreword.core.languages import LANGUAGES
+from foreword.core.request import Piece
 from foreword.core.target import Target
 from foreword.core.view import View
 
@@ -79,7 +81,9 @@ def causes_of(view: View, change: Changed) -> tuple[int, ...]:
 
 
 def can_say(view: View, target: Target, epoch: Epoch, change: Changed) -> bool:
-    """Whether the history can say a change: the forms exist, and no tool's name was used before in this epoch.
+    """Whether the history can say a change: the forms exist, whoever sends them sends the betas they need, and no
+
+    tool's name was used before in this epoch.
 
     A tool that changed, or one that comes back, would stand beside its old self; one that is too long to be sent
     would stay in the history.
@@ -93,10 +97,30 @@ def can_say(view: View, target: Target, epoch: Epoch, change: Changed) -> bool:
         (not names or target.says(spec.late_tools))
         and (not change.removed or target.says(spec.late_removal))
         and (change.effort is None or target.says(spec.late_effort))
+        and (target.betas or not _needs_betas(target, change))
         and len(set(names)) == len(names)
         and not any(_long(target, tool) for tool in change.added)
         and used(view, target).union(fold.loaded).isdisjoint(names)
     )
+
+
+def said_by_betas(view: View, target: Target, epoch: Epoch) -> bool:
+    """Whether a change was said in this epoch in a form that needs a beta header."""
+    return any(
+        isinstance(item, Change) and _needs_betas(target, item.body)
+        for item in view.fold.items[epoch.items :]
+    )
+
+
+def change_pieces(target: Target, change: Changed) -> tuple[list[Piece], list[Piece]]:
+    """Return the wire's forms of a change: those of the effort, those of the tools."""
+    codec = target.codec
+    effort = codec.late_effort(change.effort) if change.effort is not None else []
+    return effort, codec.late_tools(change.added, change.removed)
+
+
+def _needs_betas(target: Target, change: Changed) -> bool:
+    return any(piece.betas for pieces in change_pieces(target, change) for piece in pieces)
 
 
 def _long(target: Target, tool: ToolSpec) -> bool:

@@ -11,7 +11,7 @@ from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.compile import Compiled, SentUnits, compile
 from foreword.compiler.deferred import to_tell
 from foreword.compiler.invariants.approvals_pending import waits
-from foreword.compiler.late import can_say, causes_of, language_asked, late_change
+from foreword.compiler.late import can_say, causes_of, language_asked, late_change, said_by_betas
 from foreword.compiler.passes.cheapen import cheapen, why_of
 from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
@@ -110,10 +110,10 @@ def _epoch_reason(view: View, policy: Policy, target: Target) -> Why | None:
         return "permission"
     if (epoch.body.wire, epoch.body.model) != (target.codec.wire, target.params.model):
         return "switch"
-    if (
-        fold.instructions[0] > epoch.seq
-        or target.with_effort(epoch.body.effort).head_digest != epoch.body.head
-    ):
+    stated = target.with_effort(epoch.body.effort).with_budget(epoch.budget, None)
+    if fold.instructions[0] > epoch.seq or stated.head_digest != epoch.body.head:
+        return "manual"
+    if not target.betas and said_by_betas(view, target, epoch):
         return "manual"
     change = late_change(view, target, epoch, policy)
     if change is not None and not can_say(view, target, epoch, change):
@@ -146,7 +146,7 @@ def epoch_draft(view: View, target: Target, policy: Policy, why: Why, tokens: in
         model=target.params.model,
         reader=target.reader,
         read_tool=read_tool_name(view) if target.reader == "tool" else None,
-        head=target.head_digest,
+        head=target.with_budget(total, None).head_digest,
         policy=policy.name,
         tokens_before=tokens,
         effort=target.effort,

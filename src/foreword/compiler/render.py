@@ -22,7 +22,7 @@ from foreword.compiler.blocks import (
 )
 from foreword.compiler.deferred import offers_none, with_loaded
 from foreword.compiler.excerpt import with_excerpt
-from foreword.compiler.late import told
+from foreword.compiler.late import change_pieces, told
 from foreword.compiler.late_result import late_pictures
 from foreword.compiler.placing import Placed, engine_text
 from foreword.compiler.reasoning import keeps_reasoning, strips_reasoning
@@ -183,11 +183,11 @@ def _spoken(
 
 def _render_change(target: Target, item: Change) -> Iterator[Placed]:
     body = item.body
-    codec = target.codec
     why = "changed after it was sent"
-    for piece in codec.late_effort(body.effort) if body.effort is not None else ():
+    effort, tools = change_pieces(target, body)
+    for piece in effort:
         yield Placed(piece=piece, category="envelope", events=item.events, by="journal", why=why, alone=True)
-    for piece in codec.late_tools(body.added, body.removed):
+    for piece in tools:
         yield Placed(piece=piece, category="tools", events=item.events, by="journal", why=why)
     added = {tool.name for tool in body.added}
     gone = [name for name in body.unfindable if name not in added]

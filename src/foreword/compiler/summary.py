@@ -13,7 +13,7 @@ import msgspec
 
 from foreword.core.block import Text, ToolCall, ToolResult, plain_text
 from foreword.core.item import Change, Interaction, Item, Notice, Turn
-from foreword.core.outcome import CallOutcome, RunState, Status, outcome_of
+from foreword.core.outcome import CallOutcome, Standing, outcome_of
 from foreword.core.reference import recall
 from foreword.core.target import Target
 from foreword.core.tokens import Counter
@@ -38,11 +38,12 @@ _LINE_CHARS = 220
 _ORDER = ("last", "error", "changed", "command", "call", "said", "read", "note")
 """Classes of lines, dearest first: when room is short, later ones are left out first."""
 
-_TOLD: dict[tuple[Status, RunState], str] = {
-    ("never_started", "never_started"): "never started",
-    ("running", "running"): "still running",
-    ("cancelled", "completed"): "cancelled",
-    ("unknown", "completed"): "ended, exit code unknown",
+_TOLD: dict[Standing, str] = {
+    "waiting": "never started",
+    "begun": "still running",
+    "background": "still running",
+    "stopped": "cancelled",
+    "no_code": "ended, exit code unknown",
 }
 
 
@@ -171,7 +172,7 @@ def _add_calls(view: View, item: Interaction, add: Any) -> None:
 
 def _outcome(result: ToolResult | None, text: str, known: CallOutcome) -> str:
     """Say what the record says: an exit code, an error flag, a plain return, or nothing known."""
-    if told := _TOLD.get((known.status, known.run)):
+    if told := _TOLD.get(known.standing):
         return told
     code = _exit_code(text) if known.exit_code is None else known.exit_code
     if result is None and code is None:

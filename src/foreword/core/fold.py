@@ -334,18 +334,18 @@ class Fold:
         self._ids.add(unique)
         return unique
 
-    def _unfinished(self, call_id: str) -> list[tuple[Interaction, int]]:
+    def unfinished(self, call_id: str) -> list[tuple[Interaction, int]]:
         """Calls of a recorded id that are open, oldest first, then those answered before their end was known."""
         return [*self._open.get(call_id, ()), *self._awaited.get(call_id, ())]
 
     def _start(self, call_id: str) -> None:
-        for interaction, position in self._unfinished(call_id):
+        for interaction, position in self.unfinished(call_id):
             if position not in interaction.started:
                 interaction.started.add(position)
                 return
 
     def _print(self, seq: int, call_id: str) -> None:
-        for interaction, position in self._unfinished(call_id)[:1]:
+        for interaction, position in self.unfinished(call_id)[:1]:
             interaction.printed.setdefault(position, []).append(seq)
 
     def _return(self, seq: int, body: ToolReturned) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Literal
 
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Event, ToolReturned
@@ -31,6 +31,7 @@ Standing = Literal[
     "stopped",
     "error",
     "no_code",
+    "no_flag",
     "fine",
 ]
 
@@ -45,14 +46,19 @@ WORDS: Mapping[Standing, tuple[Status, RunState]] = {
     "stopped": ("cancelled", "completed"),
     "error": ("failed", "completed"),
     "no_code": ("unknown", "completed"),
+    "no_flag": ("unknown", "completed"),
     "fine": ("succeeded", "completed"),
 }
 """What the log has of a call -> how it went, and whether its run came to an end.
 
 No result: ``cut``, its answer was cut off; ``waiting``, starts are marked and it has no mark; ``unmarked``, they are
 not; ``begun``; ``lost``, begun and then closed by a repair. A result: ``erased``; ``background``, another follows;
-``stopped`` from outside; ``error``, by its flag or an exit code that is not 0; ``no_code``, the code is not known.
+``stopped`` from outside; ``error``, by its flag or an exit code that is not 0; ``no_code``, the code is not known;
+``no_flag``, it stands in a list of messages whose wire has no flag for an error, and no exit code was given.
 """
+
+_NO_ERROR_FLAG = frozenset({"openai-chat", "openai-responses", "deepseek"})
+"""Wires whose tool results look the same when they failed; also the names of the formats of their lists."""
 
 
 class CallOutcome(Struct, frozen=True, kw_only=True):
@@ -60,7 +66,7 @@ class CallOutcome(Struct, frozen=True, kw_only=True):
 
     ``call_id`` as recorded, which may repeat; ``event`` and ``position``: the answer that asked for it, and which of
     its calls. ``run``: whether it came to its end, whatever came of it. ``exit_code`` None: there is none, or it is
-    not known; ``status`` tells these apart.
+    not known; ``status`` tells these apart. ``standing``: what these were read from, a key of ``WORDS``.
     """
 
     call_id: str
@@ -68,6 +74,7 @@ class CallOutcome(Struct, frozen=True, kw_only=True):
     position: int
     status: Status
     run: RunState
+    standing: Standing
     exit_code: int | None
 
     @property
@@ -96,7 +103,8 @@ def outcome_of(
     """Return the outcome of one call. ``events``: those of its log, by seq."""
     seq = item.ends.get(position, item.result_seqs[position])
     last = events[seq] if seq is not None else None
-    status, run = WORDS[_standing(item, position, events[item.seq], last)]
+    standing = _standing(item, position, events[item.seq], last)
+    status, run = WORDS[standing]
     code = last.body.exit_code if last is not None and isinstance(last.body, ToolReturned) else None
     calls = [block for block in item.recorded.blocks if isinstance(block, ToolCall)]
     return CallOutcome(
@@ -105,13 +113,15 @@ def outcome_of(
         position=position,
         status=status,
         run=run,
+        standing=standing,
         exit_code=code if isinstance(code, int) else None,
     )
 
 
 def _standing(item: Interaction, position: int, asked: Event, last: Event | None) -> Standing:
     if last is not None and isinstance(last.body, ToolReturned):
-        return _returned(last.body)
+        source = item.recorded.wire if last.origin == "sync" else last.origin.partition(":")[0]
+        return _returned(last.body, source)
     if last is not None and last.body is None:
         return "erased"
     if position in item.started:
@@ -123,11 +133,13 @@ def _standing(item: Interaction, position: int, asked: Event, last: Event | None
     return "waiting" if answer.start_marks else "unmarked"
 
 
-def _returned(body: ToolReturned) -> Standing:
+def _returned(body: ToolReturned, source: str | None) -> Standing:
     if body.run == "running":
         return "background"
     if body.run == "cancelled":
         return "stopped"
     if body.result.is_error or (isinstance(body.exit_code, int) and body.exit_code != 0):
         return "error"
-    return "no_code" if body.exit_code is None else "fine"
+    if body.exit_code is None:
+        return "no_code"
+    return "no_flag" if body.exit_code is UNSET and source in _NO_ERROR_FLAG else "fine"

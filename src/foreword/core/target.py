@@ -39,7 +39,8 @@ class Target(Struct, frozen=True, kw_only=True):
     """A model on a wire: its catalog row, codec, counter and the request's parameters.
 
     ``window`` and ``reserve_output`` are tokens. ``reader``: how this agent reads left-out content back:
-    ``tool``, ``shell`` (options of the command may follow), ``path:ROOT`` or ``none``.
+    ``tool``, ``shell`` (options of the command may follow), ``path:ROOT`` or ``none``. ``betas``: whoever sends the
+    requests sends the beta headers that they need, too; without, the engine uses no form that needs one.
     """
 
     spec: ModelSpec
@@ -49,6 +50,7 @@ class Target(Struct, frozen=True, kw_only=True):
     window: int
     reserve_output: int
     reader: str = "tool"
+    betas: bool = False
 
     @property
     def largest_input(self) -> int:
@@ -104,8 +106,8 @@ class Target(Struct, frozen=True, kw_only=True):
 
     @property
     def counts_down(self) -> bool:
-        """Whether the provider itself shows the model what is left of a task budget."""
-        return bool(self.spec.task_budget and self.codec.task_budget)
+        """Whether the provider itself shows the model what is left of a task budget, by a form that needs a beta."""
+        return bool(self.betas and self.spec.task_budget and self.codec.task_budget)
 
     def _with(self, path: tuple[str, ...], value: Any) -> Target:
         if not path or key_at(self.params.keys, path) == value:

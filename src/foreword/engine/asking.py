@@ -68,7 +68,7 @@ async def ask(
     if count:
         request = await counted_request(session, endpoint, transport, model=model)
     else:
-        request = await asyncio.to_thread(session.compile)
+        request = await asyncio.to_thread(_compiled, session)
     try:
         return await exchange(request)
     except ContextOverflow as error:
@@ -85,13 +85,24 @@ async def counted_request(
     the log. A request that turns out to be over the budget is compiled again, smaller; that one is not counted.
     Raises: OverBudget; EmptyRequest; EndpointError where nothing counts; ProviderError.
     """
-    request = await asyncio.to_thread(session.compile)
+    request = await asyncio.to_thread(_compiled, session)
     tokens = await transport.count(endpoint, request, model=model)
     body = InputCounted(tokens=tokens, request=session.unanswered)
     await asyncio.to_thread(session.append, Draft(body=body, actor="provider", trust="foreign"))
     if tokens + request.budget.unseen <= request.budget.available:
         return request
-    return await asyncio.to_thread(session.compile)
+    return await asyncio.to_thread(_compiled, session)
+
+
+def _compiled(session: Session) -> Compiled:
+    """Compile for the transport, which sends the beta headers that a request needs."""
+    known = session.target
+    if known is not None:
+        session.target = replace(known, betas=True)
+    try:
+        return session.compile()
+    finally:
+        session.target = known
 
 
 def ask_now(
@@ -210,10 +221,11 @@ def _recompiled(session: Session, endpoint: Endpoint, refused: Compiled, error: 
     window = min(target.window, error.limit or target.window)
     reserve = min(target.reserve_output, max(1, window // 2))
     params = replace(target.params, max_output=min(target.params.max_output, reserve))
-    known = replace(target, window=window, reserve_output=reserve, params=params)
+    betas = session.target is not None and session.target.betas
+    known = replace(target, window=window, reserve_output=reserve, params=params, betas=betas)
     session.target = replace(known, window=_believed(known, refused.predicted, error.tokens))
     try:
-        smaller = session.compile()
+        smaller = _compiled(session)
     except CompileError as too_small:
         raise too_small from error
     finally:

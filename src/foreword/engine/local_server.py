@@ -45,8 +45,8 @@ def local_endpoint(url: str, environ: Mapping[str, str]) -> Endpoint:
         try:
             answer: Any = ask_json(made, path, environ=environ)
         except ConnectionFailed as error:
-            if error.status is None:
-                raise
+            if error.status is None:  # nobody is there, whatever the first kind of server to ask for
+                raise ConnectionFailed(made.shown.removeprefix(f"{name} at "), said=error.said) from error
             continue
         except ProviderError:
             continue

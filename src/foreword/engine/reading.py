@@ -197,10 +197,10 @@ def _holds(session: Session, wanted: Reference) -> bool:
 def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
     """Execute the read tool's call; a fault is told as text, since the model must see it and go on."""
     try:
-        given = msgspec.json.decode(arguments.encode()) if isinstance(arguments, str) else dict(arguments)
+        given = msgspec.json.decode(arguments.encode()) if isinstance(arguments, str) else arguments
     except (msgspec.DecodeError, UnicodeEncodeError):
         return '[arguments are not JSON; give {"ref": ...}]'
-    if not isinstance(given, dict) or not isinstance(given.get("ref"), str):
+    if not isinstance(given, Mapping) or not isinstance(given.get("ref"), str):
         return '[ref is missing; give {"ref": "..."} as a <foreword> note names it]'
     numbers = {
         name: given[name] for name in _NUMBERS if isinstance(given.get(name), int) and given[name] >= 0

@@ -7,6 +7,7 @@ it is told comes in by ``telling`` and ``tool_runs``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from os import PathLike
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
@@ -43,11 +44,12 @@ from foreword.engine.erasing import erase
 from foreword.engine.language import detect_language
 from foreword.engine.reading import Page, read_page, run_read_tool
 from foreword.engine.recording import RETRIES
+from foreword.engine.repeated import repeated
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.target import target_for
 from foreword.engine.telling import Telling
 from foreword.engine.tool_runs import ToolRuns
-from foreword.errors import AppendConflict, CompileError, InvariantBroken, UnknownSession
+from foreword.errors import AppendConflict, CompileError, InvariantBroken, StoreUnavailable, UnknownSession
 from foreword.store.store import Store
 
 if TYPE_CHECKING:
@@ -102,8 +104,10 @@ class Session(Telling, ToolRuns):
         ``store`` None: it lives in memory only. ``provider`` and ``model`` (or a ``target``) say whom requests are
         for; without them the session can be written and read, not compiled. ``parent``: (session id, last shared
         seq) of the session that a new one forks from. ``project``: what a new session is billed to.
-        Raises: UnknownModel; StoreError; InvalidText for a ``name`` with half a character.
+        Raises: UnknownModel; StoreError, also for a mere place; InvalidText for half a character in ``name``.
         """
+        if isinstance(store, str | PathLike):
+            raise StoreUnavailable(str(store), "this is a place, no open store", "give Store.open(place)")
         utf8(name)
         if target is None and provider is not None and model is not None:
             target = target_for(provider, model)
@@ -150,12 +154,16 @@ class Session(Telling, ToolRuns):
     def record(self, response: Any, *, cost_usd: str | None = None) -> int:
         """Append the response to the request compiled last. Return its seq.
 
-        ``response``: the wire's JSON, bytes, or the official SDK's object.
+        ``response``: the wire's JSON, bytes, or the SDK's object. The newest again is taken once: see `repeated`.
         Raises: MalformedResponse.
         """
         decoded = response if isinstance(response, Response) else self.codec.decode_response(response)
+        message = self._named(decoded.message)
+        known = repeated(self.events, message, decoded.response_id)
+        if known is not None:
+            return known
         return self.answered(
-            self._named(decoded.message),
+            message,
             model=decoded.model,
             stop_reason=decoded.stop_reason,
             response_id=decoded.response_id,
@@ -209,7 +217,7 @@ class Session(Telling, ToolRuns):
             start_marks=self.start_marks,
         )
         seq = self.append(Draft(body=body, trust="model", actor="model", subject=self.user))
-        warn_of_fall(self.id, self.events, self.target)
+        warn_of_fall(self.id, self.events, self.target, self.store.name if self.store else None)
         return seq
 
     @property
@@ -274,7 +282,7 @@ class Session(Telling, ToolRuns):
         An edited or rewound list forks the session at the last event that still agrees; this object then
         follows the fork. ``system`` and ``tools`` in the wire's form; None: unchanged.
         A request whose history only the provider holds is none for this: see ``engine.sync.held``.
-        Raises: MalformedRequest; OverBudget.
+        Raises: MalformedRequest, EmptyRequest and InvalidValue, which change nothing; OverBudget.
         """
         return synchronise(self, messages, system=system, tools=tools)
 

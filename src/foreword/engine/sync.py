@@ -23,6 +23,8 @@ from foreword.core.sealing import GENESIS, seal
 from foreword.core.surrogates import mended, mended_text
 from foreword.engine.caller_marks import markings
 from foreword.engine.matching import compare, counts
+from foreword.engine.tool_check import check_tools
+from foreword.errors import EmptyRequest
 from foreword.importers.decode import bare
 
 if TYPE_CHECKING:
@@ -74,7 +76,12 @@ def synchronise(
     while leading < len(listed) and listed[leading].role in ("system", "developer"):
         leading += 1
     drafts = [draft for message in listed[leading:] for draft in _drafts(message)]
+    if not drafts:
+        raise EmptyRequest(session.id)
     given = _fold(drafts)
+    texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
+    offered = () if tools is None else codec.decode_tools(tools)
+    check_tools(offered)  # before the log forks: a refusal changes nothing
     marks = codec.decode_marks(messages, system, tools)
     forked_at: int | None = None
     shortened: list[str] = []
@@ -91,11 +98,10 @@ def synchronise(
             compared = compare(_caller_facts(session), given)
         found: list[Draft] = []
         if system is not None or leading:
-            texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
             found += session.instructing(texts, "sync" if leading else "library")
         elif session.events[max(0, session.view.fold.instructions[0])].origin == "sync":
             found += session.instructing((), "sync")  # the list held it, and no longer does
-        declared = () if tools is None else _declared(session, codec.decode_tools(tools))
+        declared = _declared(session, offered)
         if tools is not None:
             found += session.offering(declared)
         fresh = [index for index in range(len(drafts)) if index not in compared.known]

@@ -31,6 +31,7 @@ def target_for(
     keys: dict[str, Any] | None = None,
     catalog: Catalog | None = None,
     endpoint: str | None = None,
+    betas: bool = False,
 ) -> Target:
     """Return whom to compile for.
 
@@ -40,7 +41,8 @@ def target_for(
     ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form.
     ``catalog``: None: the one that comes with the package; ``Catalog.load().override(text)`` makes another.
     ``endpoint``: profile of the server that is asked, None: the vendor's; a gateway serves models on wires that are not
-    their own.
+    their own. ``betas``: you send ``Compiled.headers`` with each request, so that forms which need a beta header may be
+    used: late tools and efforts, and task budgets, of Anthropic.
     Raises: UnknownModel; WireMismatch; CodecError for an unknown wire; EndpointError for an unknown profile;
     MissingExtra when ``count`` asks for one.
     """
@@ -61,6 +63,7 @@ def target_for(
         window=size,
         reserve_output=reserve,
         reader=reader,
+        betas=betas,
     )
 
 

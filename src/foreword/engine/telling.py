@@ -23,6 +23,7 @@ from foreword.core.stamp import TIME, instant, stamped
 from foreword.core.surrogates import mended
 from foreword.core.tools_change import tools_change
 from foreword.engine.recording import Recording
+from foreword.engine.tool_check import check_tools
 from foreword.errors import InvalidValue
 
 
@@ -41,6 +42,7 @@ class Telling(Recording):
 
         One that is ``deferred`` costs no tokens and breaks no prefix until it is loaded: by the provider's search, or
         by being offered again without. ``cause``: why they changed, for the log; "": it says how.
+        Raises: InvalidValue for what is no tool, for a name that stands twice, or a schema that is no object's.
         """
         self.append_missing(lambda: self.offering(tools, cause))
 
@@ -66,8 +68,9 @@ class Telling(Recording):
     def task_budget(self, total: int) -> None:
         """Give the model ``total`` tokens of output from here on; 0 takes the budget away.
 
-        Where the provider counts it down itself, requests state it, and after an epoch what is left of it; elsewhere
-        the policy's ``countdown`` says how often a notice tells. It is advice: nothing stops the model.
+        Where the provider counts it down itself and the target has ``betas``, requests state it, and after an epoch
+        what is left of it; elsewhere the policy's ``countdown`` says how often a notice tells. It is advice: nothing
+        stops the model.
         Raises: InvalidValue for less than 0.
         """
         body = TaskBudgetSet(total=total)
@@ -95,7 +98,8 @@ class Telling(Recording):
         return [Draft(body=InstructionsSet(blocks=blocks), origin=origin)]
 
     def offering(self, tools: Sequence[ToolSpec], cause: str = "") -> list[Draft]:
-        """Return what ``offer`` would append; empty: they stand already."""
+        """Return what ``offer`` would append; empty: they stand already. Raises: InvalidValue."""
+        check_tools(tools)
         standing = self._tools
         places = {tool.name: place for place, tool in enumerate(standing)}
         shown = [(tool, mended(tool, lossless(tool))) for tool in tools]

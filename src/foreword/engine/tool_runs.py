@@ -1,15 +1,22 @@
-"""Runs of tools: what a session records of the calls that its model asked for."""
+"""Runs of tools: what a session records of the calls that its model asked for.
+
+What names a call that isn't open is recorded as it was told, and said to the logger `foreword.calls`, at the level of
+a warning: it is a mistake of the loop's, and no reason to lose what a tool did.
+"""
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterable
 
 from msgspec import UNSET, UnsetType
 
-from foreword.core.block import Image, Opaque, Text, ToolResult
+from foreword.core.block import Image, Opaque, Text, ToolCall, ToolResult
 from foreword.core.event import Draft, Run, ToolPrinted, ToolReturned, ToolStarted
 from foreword.core.outcome import CallOutcome, outcomes
 from foreword.engine.recording import Recording
+
+log = logging.getLogger("foreword").getChild("calls")
 
 
 class ToolRuns(Recording):
@@ -23,12 +30,14 @@ class ToolRuns(Recording):
 
     def started(self, call_id: str) -> int:
         """Append that the oldest unfinished call of that id begins, before anything happens. Return its seq."""
-        return self.append(Draft(body=ToolStarted(call_id=call_id)))
+        seq = self.append(Draft(body=ToolStarted(call_id=call_id)))
+        return self._expected(seq, call_id, "the start", bool(self.view.fold.unfinished(call_id)))
 
     def printed(self, call_id: str, text: str) -> int:
         """Append output of a tool that runs; its result says all of it again. Return its seq."""
         body = ToolPrinted(call_id=call_id, text=text)
-        return self.append(Draft(body=body, trust="tool", actor="tool"))
+        seq = self.append(Draft(body=body, trust="tool", actor="tool"))
+        return self._expected(seq, call_id, "output", bool(self.view.fold.unfinished(call_id)))
 
     def returned(
         self,
@@ -47,7 +56,30 @@ class ToolRuns(Recording):
         blocks = (Text(text=content),) if isinstance(content, str) else tuple(content)
         result = ToolResult(call_id=call_id, content=blocks, is_error=is_error)
         body = ToolReturned(result=result, run=run, exit_code=exit_code)
-        return self.append(Draft(body=body, trust="tool", actor="tool"))
+        seq = self.append(Draft(body=body, trust="tool", actor="tool"))
+        fold = self.view.fold
+        return self._expected(seq, call_id, "a result", seq not in fold.orphans[-1:] or seq in fold.late)
+
+    def _expected(self, seq: int, call_id: str, what: str, awaited: bool) -> int:
+        """Warn of what no call waits for. Return its seq."""
+        if not awaited:
+            ids = ", ".join(map(repr, self._open_ids())) or "none"
+            said = "session %s, event %d: %s of call %r, which is not open (open: %s): recorded, and counts for none"
+            log.warning(said, self.id, seq, what, call_id, ids)
+        return seq
+
+    def _open_ids(self) -> list[str]:
+        """Return the ids of the calls without a result, as recorded, oldest first."""
+        return [
+            call.id
+            for item in self.view.fold.open
+            for call, result in zip(
+                (block for block in item.recorded.blocks if isinstance(block, ToolCall)),
+                item.results,
+                strict=True,
+            )
+            if result is None
+        ]
 
     def outcomes(self, at: int | None = None) -> list[CallOutcome]:
         """Return what the log knows of each call, as it knew it ``at`` a time (microseconds since 1970; None: now)."""

@@ -106,13 +106,23 @@ Evidence = tuple[Certainty, str]
 Detector = Callable[[Between], Evidence | None]
 
 
-def _epoch(gap: Between) -> Evidence | None:
-    epochs = gap.after.epochs
+def _short(gap: Between) -> Evidence | None:
+    least = gap.spec.min_cacheable_tokens if gap.spec is not None else None
+    if least is None or gap.before.prompt >= least or gap.read:
+        return None
     return (
-        ("shown", f"the log starts an epoch here: {', '.join(epoch.why for epoch in epochs)}")
-        if epochs
-        else None
+        "shown",
+        f"the prompt before had {gap.before.prompt:,} tokens; {gap.after.model} caches from {least:,} on",
     )
+
+
+def _epoch(gap: Between) -> Evidence | None:
+    if not gap.after.epochs:
+        return None
+    why = ", ".join(epoch.why for epoch in gap.after.epochs)
+    same, of = gap.after.repeated or (None, 0)
+    units = "" if same is None else f"; of the {of} units sent before, the first {same} stand unchanged"
+    return "shown", f"the log starts an epoch here: {why}{units}"
 
 
 def _model(gap: Between) -> Evidence | None:
@@ -255,9 +265,21 @@ def _left(gap: Between) -> Evidence | None:
     return None
 
 
+def _repeated(gap: Between) -> Evidence | None:
+    """The log of a session of ours says what was sent: all of the request before, so the miss is not of our making."""
+    same, of = gap.after.repeated or (0, None)
+    if same != of:
+        return None
+    pause = "" if gap.pause is None else f", {gap.pause:,.0f} s after the answer before"
+    return (
+        "likely",
+        f"this request began with all {of} units of the one before{pause}: nothing that was sent changed",
+    )
+
+
 def _whole(gap: Between) -> Evidence | None:
     promises = gap.rules is not None and gap.rules.short is not None
-    if not promises or not gap.after.turn or gap.read > gap.base:
+    if not promises or not gap.after.turn or gap.read > gap.base or _repeated(gap) is not None:
         return None
     left = "nothing" if gap.read == 0 else f"only {gap.read:,} tokens"
     pause = "" if gap.pause is None else f" {gap.pause:,.0f} s after the last answer, within every life"
@@ -278,6 +300,7 @@ def _provider(gap: Between) -> Evidence | None:
 
 
 DETECTORS: tuple[tuple[str, Detector], ...] = (
+    ("too_short", _short),
     ("epoch", _epoch),
     ("model_switch", _model),
     ("compaction", _compaction),
@@ -294,12 +317,14 @@ DETECTORS: tuple[tuple[str, Detector], ...] = (
     ("message_edited", _edited),
     ("restart", _whole),
     ("look_back", _look_back),
+    ("provider_miss", _repeated),
     ("entry_missed", _left),
     ("provider_miss", _provider),
 )
 """Cause -> who finds it, the strongest evidence first; the first that holds is the cause."""
 
 FIXES = {
+    "too_short": "nothing to mend: from that size on it is kept",
     "epoch": "planned: its reason stands in the log",
     "model_switch": "switch models where the context is short, or between sessions",
     "compaction": "compact later and deeper, or leave out less often: each time pays for all that is kept",
@@ -316,7 +341,7 @@ FIXES = {
     "look_back": "set a mark in between when many blocks are added at once",
     "entry_missed": "nothing to mend in what is recorded; with the request bodies `foreword diff` can tell more",
     "provider_miss": "nothing to mend: allow for it in a gate, or use explicit breakpoints where there are any",
-    "unknown": "keep the request bodies of this session, so that `foreword diff` can compare them",
+    "unknown": "keep the request bodies of such sessions: `--bodies DIR --provider P` shows where two part",
 }
 """Cause -> what would have kept the cache."""
 

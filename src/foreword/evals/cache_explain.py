@@ -30,7 +30,8 @@ class Break(Struct, frozen=True, kw_only=True):
 
     ``expected``: the prompt of the call before. ``rewritten``: tokens of this prompt that were not read. ``lost``:
     those of them that were expected to be. ``cost``: what the lost ones cost beyond reading them. ``difference``: what
-    the request bodies show, where they were kept.
+    the request bodies show, where they were kept. ``too_short``: no cache could have held what was expected; nothing
+    was lost, and it counts as no break.
     """
 
     session: str
@@ -49,9 +50,14 @@ class Break(Struct, frozen=True, kw_only=True):
     difference: Parted | None = None
 
     @property
+    def too_short(self) -> bool:
+        """Whether the request before was under the size from which the model's cache keeps one."""
+        return self.cause == "too_short"
+
+    @property
     def below_half(self) -> bool:
-        """Whether less than half of the expected was read."""
-        return self.read * 2 < self.expected
+        """Whether less than half was read of what a cache could have held."""
+        return not self.too_short and self.read * 2 < self.expected
 
 
 def breaks_of(calls: Sequence[Call], session: str, prices: Prices) -> list[Break]:
@@ -68,7 +74,7 @@ def breaks_of(calls: Sequence[Call], session: str, prices: Prices) -> list[Break
         )
         cause, certainty, evidence = cause_of(gap)
         read = after.read or 0
-        lost = min(before.prompt, after.prompt) - read
+        lost = 0 if cause == "too_short" else min(before.prompt, after.prompt) - read
         found.append(
             Break(
                 session=session,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from msgspec import Struct
 
@@ -13,6 +14,7 @@ from foreword.core.event import (
     EpochStarted,
     Event,
     ForeignNoted,
+    RequestSent,
     Said,
     ToolReturned,
     UnseenPrefix,
@@ -33,6 +35,8 @@ class Call(Struct, frozen=True, kw_only=True):
     ``turn``, a person spoke; ``notes``, records of the original tool; ``epochs``, rebuilds of our own; ``changes``,
     settings with their old and new value and line; ``events``; ``blocks``, content blocks that came, with those of the
     answer before; ``asked``, whether anything was said or returned. ``reasoned``: its answer holds reasoning.
+    ``repeated``: with how many units of the request before this one begins, and how many that had; None: not both are
+    ours.
     """
 
     step: int
@@ -52,6 +56,7 @@ class Call(Struct, frozen=True, kw_only=True):
     blocks: int
     asked: bool
     reasoned: bool
+    repeated: tuple[int, int] | None
 
 
 def calls_of(facts: Iterable[Fact], signs: Signs = NO_SIGNS, *, side: bool = False) -> list[Call]:
@@ -80,6 +85,7 @@ def _calls(facts: Iterable[Fact], signs: Signs, *, side: bool) -> Iterator[Call]
     newest: int | None = None
     blocks, asked = 0, False
     step = 0
+    sent = _Sent()
     for draft in facts:
         body = draft.body
         match body:
@@ -90,10 +96,15 @@ def _calls(facts: Iterable[Fact], signs: Signs, *, side: bool) -> Iterator[Call]
                 asked, blocks = True, blocks + len(body.message.blocks)
             case ToolReturned():
                 asked, blocks = True, blocks + 1
+            case None:  # erased: said or returned all the same
+                asked, blocks = True, blocks + 1
             case ForeignNoted():
                 notes.append(body)
             case EpochStarted():
                 epochs.append(body)
+                sent.begin()
+            case RequestSent():
+                sent.units += body.added
             case _:
                 pass
         if not isinstance(body, Answered):
@@ -133,11 +144,36 @@ def _calls(facts: Iterable[Fact], signs: Signs, *, side: bool) -> Iterator[Call]
             asked=asked,
             reasoned=bool(usage.reasoning)
             or any(isinstance(block, Thinking) for block in body.message.blocks),
+            repeated=sent.answer(ours=body.request is not None),
         )
         before = dict(settings)
         turn, newest = False, None
         blocks, asked = len(body.message.blocks), False
         events, notes, epochs = [], [], []
+
+
+class _Sent:
+    """The digests of what our requests held; within an epoch each begins with all of the one before."""
+
+    def __init__(self) -> None:
+        self.units: list[bytes] = []
+        self.answered = 0
+        self.earlier: list[bytes] = []
+
+    def begin(self) -> None:
+        """Start an epoch; what was answered in the one before is kept to compare with."""
+        self.earlier = self.units[: self.answered] or self.earlier
+        self.units, self.answered = [], 0
+
+    def answer(self, *, ours: bool) -> tuple[int, int] | None:
+        """Take an answer; return how many units of the request answered before begin this one, and how many it had."""
+        before, same = self.answered, self.answered
+        if self.earlier:
+            pairs = zip(self.earlier, self.units, strict=False)
+            before = len(self.earlier)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+        self.earlier, self.answered = [], len(self.units) if ours else 0
+        return (same, before) if ours and before else None
 
 
 def line_of(draft: Fact) -> int | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from foreword.core.event import Answered, Draft, Event, Revoked
+from foreword.core.event import Answered, Draft, Event
 from foreword.engine.import_file import facts_of
-from foreword.errors import ImportFailed
 from foreword.importers.imported import Flaw, Imported
 from foreword.store.store import Store
 
@@ -14,14 +13,10 @@ from foreword.store.store import Store
 def recorded(store: Store, session: str) -> Imported:
     """Return the facts of a session: what was said and done, without requests, rewrites and repairs.
 
-    Erased facts are left out and named in ``flaws``. Raises: UnknownSession; LogCorrupt; ArtifactMissing;
-    ImportFailed for a session with a revocation, which names an event by its number in this log.
+    Erased facts are left out and named in ``flaws``. Raises: UnknownSession; LogCorrupt; ArtifactMissing.
     """
     row = next(row for row in store.sessions() if row.id == store.resolve(session))
     facts = facts_of(store.load(row.id))
-    if any(isinstance(event.body, Revoked) for event in facts):
-        fault = "a revocation stands in it, which other logs can't repeat"
-        raise ImportFailed(row.id, fault, "ask this of the file it came from")
     return Imported(
         session=row.id,
         format=row.format,

@@ -24,7 +24,8 @@ LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"trajectory", "history"}), "a SWE-agent trajectory"),
     (frozenset({"sessionId", "agent", "messages"}), "a Cline session"),
 )
-KNOWN = "formats are claude-code, codex, pi, openai-chat and anthropic; name one with --format"
+SUPPORTED = "formats are claude-code, codex, pi, openai-chat and anthropic"
+KNOWN = f"{SUPPORTED}; name one with --format"
 
 
 def shape_of(value: Any) -> Shape | None:
@@ -76,7 +77,7 @@ def messages_of(value: dict[str, Any]) -> list[Any]:
 def format_of(path: str, rows: Sequence[Row]) -> str:
     """Name the format of a file from its first rows. Raises ImportFailed: unknown, or two formats in one."""
     if rows and (foreign := _lookalike(rows[0])) is not None and shape_of(rows[0].value) == "document":
-        raise ImportFailed(path, foreign, KNOWN)
+        raise ImportFailed(path, foreign, SUPPORTED)
     firsts: dict[str, Row] = {}
     known = [row for row in rows if shape_of(row.value) is not None]
     for row in known:
@@ -87,6 +88,8 @@ def format_of(path: str, rows: Sequence[Row]) -> str:
     if firsts and "messages" not in firsts:
         return next(iter(firsts))
     if 2 * len(known) <= len(rows):
+        if (foreign := next(filter(None, map(_lookalike, rows)), None)) is not None:
+            raise ImportFailed(path, foreign, SUPPORTED)
         raise ImportFailed(path, _unknown(rows), KNOWN)
     return _wire_of(path, [row.value for row in known])
 
@@ -123,9 +126,6 @@ def _lookalike(row: Row) -> str | None:
 
 
 def _unknown(rows: Sequence[Row]) -> str:
-    for row in rows:
-        if (foreign := _lookalike(row)) is not None:
-            return foreign
     stranger = next((row for row in rows if shape_of(row.value) is None), None)
     where = f"{stranger.where} is neither" if stranger else "it holds none"
     return f"not a file of session records or messages: {where}"
