@@ -1,9 +1,8 @@
-"""Ten thousand messages with appends, forks and rewrites: the same bytes, and what compiling step by step saves."""
+"""Ten thousand messages with appends, forks and rewrites: the same bytes, step by step and from scratch."""
 
 from __future__ import annotations
 
 import random
-import time
 
 import pytest
 
@@ -15,6 +14,7 @@ from tests.engine.sessions import answer, call
 from tests.histories import counting_clock, digests, examples, from_scratch, target_of
 
 COMPARED = examples(6, 200)
+pytestmark = pytest.mark.no_cover  # measured lines would take four times as long; others measure them
 
 
 @pytest.mark.parametrize(
@@ -22,14 +22,12 @@ COMPARED = examples(6, 200)
     [("anthropic", 10_000), ("openai-chat", examples(2_000, 10_000))],
     ids=["anthropic", "chat"],
 )
-def test_ten_thousand_messages(wire: str, least: int, capsys: pytest.CaptureFixture[str]) -> None:
-    """Every compared request equals the one from scratch; the ratio of the times is printed, not asserted."""
+def test_ten_thousand_messages(wire: str, least: int) -> None:
+    """Every compared request equals the one from scratch."""
     rng = random.Random(10_000)
     target = target_of(wire, 40 * least, count="estimate")
     made = Session.open(None, "long", target=target, policy=DEFAULT, clock=counting_clock())
     messages = steps = compared = forks = 0
-    grown: list[float] = []
-    scratched: list[float] = []
     while messages < least:
         made.say(f"turn {messages}: {rng.choice(('go on', 'fix it', 'explain this'))}")
         messages += 1
@@ -44,26 +42,18 @@ def test_ten_thousand_messages(wire: str, least: int, capsys: pytest.CaptureFixt
             made = made.fork(len(made.events) - rng.randint(1, 40))
             forks += 1
         if rng.random() < 0.3:
-            started = time.perf_counter()
             compiled = made.compile()
             body = compiled.body
             steps += 1
-            took = time.perf_counter() - started
             if messages * COMPARED // least > compared:
                 compared = messages * COMPARED // least
-                grown.append(took)
-                started = time.perf_counter()
-                scratch = from_scratch(made, compiled)
+                    scratch = from_scratch(made, compiled)
                 assert scratch.body == body
-                scratched.append(time.perf_counter() - started)
                 assert digests(scratch) == digests(compiled)
     rewrites = [e for e in made.events if isinstance(e.body, Rewritten)]
     assert rewrites
     assert forks
     assert compared >= COMPARED // 2
-    sorted(whole / max(part, 1e-9) for part, whole in zip(grown, scratched, strict=True))
-    with capsys.disabled():
-        pass
 
 
 def test_a_small_window_after_a_large_one() -> None:

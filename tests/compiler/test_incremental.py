@@ -21,6 +21,7 @@ from foreword.store import Store
 from tests.histories import BOUND, MODELS, OPERATIONS, TIGHT, Walk, counting_clock, examples, target_of
 
 ALTERNATING = Catalog.load().override('[[model]]\nid = "gpt-6.1-sol"\nstrict_alternation = true\n')
+pytestmark = pytest.mark.no_cover  # measured lines would take four times as long; others measure them
 TARGETS = {
     "anthropic": target_of("anthropic"),
     "anthropic, small window": target_of("anthropic", 6_000),
@@ -77,7 +78,7 @@ def test_stored_histories(name: str, seed: int, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in TARGETS if "small" in name or "bound" in name])
-@pytest.mark.parametrize("seed", range(examples(2, 200)))
+@pytest.mark.parametrize("seed", range(examples(1, 200)))
 def test_long_loops_in_small_windows(name: str, seed: int) -> None:
     """The same holds of long loops of calls and results, which small windows force to be rewritten."""
     rng = random.Random(f"long {name} {seed}")

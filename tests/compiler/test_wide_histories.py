@@ -14,6 +14,8 @@ from foreword.store import Store
 from tests.histories import TIGHT, counting_clock, examples
 from tests.wide_walk import TARGETS, WIDE, WideWalk
 
+pytestmark = pytest.mark.no_cover  # measured lines would take four times as long; others measure them
+
 
 def walked(seed: str, target: Target, store: Store | None = None) -> None:
     """Walk a random history; every request on the way is checked."""
