@@ -47,7 +47,7 @@ def test_ten_thousand_messages(wire: str, least: int) -> None:
             steps += 1
             if messages * COMPARED // least > compared:
                 compared = messages * COMPARED // least
-                    scratch = from_scratch(made, compiled)
+                scratch = from_scratch(made, compiled)
                 assert scratch.body == body
                 assert digests(scratch) == digests(compiled)
     rewrites = [e for e in made.events if isinstance(e.body, Rewritten)]
