@@ -170,7 +170,7 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
     last = next((n for n, item in reversed(list(enumerate(fold.items))) if isinstance(item, Interaction)), -1)
     newest: tuple[int, ...] = fold.items[last].events if last >= 0 else ()
     whole = newest if compiled.target.reader == "none" else newest[:1]
-    since = {item.seq: item for item in fold.items[last + 1 :]}
+    since = {item.seq: item for item in fold.items[last + 1 :] if isinstance(item, Notice)}
     totals: dict[str, int] = {}
     for unit in compiled.units:
         if unit.section != "message":
@@ -182,8 +182,7 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
         elif unit.events and unit.events[0] in whole:
             items.append((f"newest interaction, event {fold.items[last].seq}", unit.events, unit.tokens))
         elif unit.events and (later := since.get(unit.events[0])) is not None:
-            topic = f"notice, {later.topic}" if isinstance(later, Notice) else "said since"
-            items.append((f"{topic}, event {later.seq}", unit.events, unit.tokens))
+            items.append((f"notice, {later.topic}, event {later.seq}", unit.events, unit.tokens))
     names = {"tools": "tools", "instructions": "instructions", "envelope": "request keys"}
     return [(names.get(key, key), (), tokens) for key, tokens in totals.items()] + items
 
