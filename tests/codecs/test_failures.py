@@ -222,7 +222,7 @@ def test_other_failures_are_of_their_kind(status: int | None, body: Any, kind: s
 )
 def test_an_answer_that_was_cut_is_a_soft_failure(wire: str, body: Any, kind: str | None) -> None:
     """A status of 200 may still say that the window was full."""
-    assert classify(wire, 200, body) == (Failure(kind=kind, soft=True) if kind else None)  # type: ignore[arg-type]
+    assert classify(wire, 200, body) == (Failure(kind=kind, soft=True) if kind else None)
 
 
 @pytest.mark.parametrize(
@@ -246,7 +246,7 @@ def test_an_answer_that_was_cut_is_a_soft_failure(wire: str, body: Any, kind: st
 def test_the_time_to_wait_is_read(body: Any, headers: dict[str, str], seconds: float | None) -> None:
     """From headers first, then from the body."""
     assert classify("gemini", 429, body, headers) == Failure(
-        kind=classify("gemini", 429, body).kind,  # type: ignore[union-attr]
+        kind=classify("gemini", 429, body).kind,
         retry_after=seconds,
     )
 

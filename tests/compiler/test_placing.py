@@ -70,7 +70,7 @@ def test_a_pin_of_anyone_else_is_no_operators(trust: str) -> None:
     """Who set a text decides how it is said, not the kind of event."""
     made = session()
     made.say("go")
-    made.append(Draft(body=Pinned(text="from elsewhere"), trust=trust))  # type: ignore[arg-type]
+    made.append(Draft(body=Pinned(text="from elsewhere"), trust=trust))
     assert role_of(made, "from elsewhere") == "user"
 
 

@@ -161,7 +161,7 @@ def summarised_on_the_way(loop: Loop) -> None:
     status, body = loop.referee.respond(compiled.body, headers(compiled))
     assert status == 200
     body["content"].insert(0, {"type": "compaction", "content": "made on the way"})
-    loop.referee.answered(body["content"])  # type: ignore[attr-defined]
+    loop.referee.answered(body["content"])
     loop.made.record(body)
     loop.made.returned("c2", "output 2")
 

@@ -160,7 +160,7 @@ def test_a_long_lived_mark_never_follows_a_short_one(place: int) -> None:
     made = Session.open(None, "ttl", target=target_of("anthropic"), clock=counting_clock())
     hour = {"type": "ephemeral", "ttl": "1h"}
     blocks = [{"type": "text", "text": f"part {number} {OUTPUT}"} for number in range(3)]
-    blocks[place]["cache_control"] = hour  # type: ignore[assignment]
+    blocks[place]["cache_control"] = hour
     compiled = made.sync([{"role": "user", "content": blocks}], system=f"Be brief. {OUTPUT}").request
     ttls = list(compiled.breakpoints.values())
     assert "1h" in ttls

@@ -80,7 +80,7 @@ def test_figures_of_known_models() -> None:
     assert (sonnet.price.input, sonnet.price.output) == ("3", "15")
     assert (sonnet.price.cache_read, sonnet.price.cache_write_short) == ("0.3", "3.75")
     assert (sonnet.max_marks, sonnet.lookback_blocks, sonnet.min_cacheable_tokens) == (4, 20, 1024)
-    assert load("claude-fable-5-2").price.cache_read is None  # type: ignore[union-attr]
+    assert load("claude-fable-5-2").price.cache_read is None
     assert load("claude-sonnet-4").price is None
     assert load("gpt-6.1-sol").window == 1_050_000
     assert load("gpt-6.1-sol").max_input == 922_000

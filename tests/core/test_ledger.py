@@ -92,7 +92,7 @@ def test_a_row_says_what_a_call_cost_and_where_it_stands() -> None:
 
 def test_a_recorded_cost_agrees_up_to_a_billionth_of_a_dollar() -> None:
     """The noise of added floats is no mismatch; a picodollar beyond 1e-9 USD is one."""
-    right = cost(usage(1_000), PRICES.spec(SONNET))  # type: ignore[arg-type]
+    right = cost(usage(1_000), PRICES.spec(SONNET))
     assert right.picodollars == 3_000_000_000
     stated = (
         "0.003",

@@ -48,8 +48,8 @@ def test_a_row_replaces_the_whole_price_of_its_model() -> None:
 def test_prices_for_the_rest_and_for_the_two_cache_lifetimes() -> None:
     """A star row stands for models without a row; 5m and 1h are other names of short and long."""
     prices = Prices.read('["*"]\ninput = 1\n["a"]\ncache_write_5m = 2\ncache_write_1h = 4\n', "p")
-    assert prices.spec("b").price == Rates(input="1")  # type: ignore[union-attr]
-    assert prices.spec("a").price == Rates(cache_write_short="2", cache_write_long="4")  # type: ignore[union-attr]
+    assert prices.spec("b").price == Rates(input="1")
+    assert prices.spec("a").price == Rates(cache_write_short="2", cache_write_long="4")
 
 
 def test_tiers_and_multipliers() -> None:
@@ -102,7 +102,7 @@ def test_a_day_before_the_first_change_has_the_first_price() -> None:
     )
     spec = Catalog.load().override(row).model("m")
     days = ("2020-01-01", "2026-01-31", "2026-02-01", "2026-04-30", "2026-05-01", "2030-01-01")
-    assert [spec.priced_on(day).price.input for day in days] == ["3", "3", "2", "2", "1", "1"]  # type: ignore[union-attr]
+    assert [spec.priced_on(day).price.input for day in days] == ["3", "3", "2", "2", "1", "1"]
     few = Usage(uncached=1_000_000, cache_read=0, cache_write_short=0, cache_write_long=0, output=0)
     assert [cost_at(few, spec, at).picodollars for at in (-(10**30), 10**30)] == [3 * 10**12, 10**12]
     assert (day_of(0), day_of(10**30)) == ("1970-01-01", "9999-12-31")

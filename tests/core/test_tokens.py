@@ -110,7 +110,7 @@ def test_automatic_choice_is_exact_with_the_extra() -> None:
 def test_unknown_counter_is_refused() -> None:
     """A misspelt name is not silently another counter."""
     with pytest.raises(ValueError, match="cl100k"):
-        counter("cl100k")  # type: ignore[arg-type]
+        counter("cl100k")
 
 
 @given(TEXTS)

@@ -48,7 +48,7 @@ def _billed_rightly(sums: Totals, listed: Iterable[Row]) -> None:
     """Groups by any key add up to the whole; nothing is unknown without a name."""
     calls = list(listed)
     for key in ("step", "turn", "session", "model"):
-        parts = grouped(calls, lambda row, key=key: str(getattr(row, key))).values()  # type: ignore[misc]
+        parts = grouped(calls, lambda row, key=key: str(getattr(row, key))).values()
         assert (sum(part.cost for part in parts), sum(part.calls for part in parts)) == (
             sums.cost,
             sums.calls,

@@ -72,7 +72,7 @@ def test_one_budget_for_all_marks() -> None:
     assert {"said 2.", "part 1 A"} <= set(marked)
     [warned] = synced.request.warnings
     assert (warned.code, warned.numbers) == ("cache_marker_budget", {"left_out": 3, "limit": 4})
-    assert referee_for(made.target).judge(synced.request.body).status == 200  # type: ignore[arg-type]
+    assert referee_for(made.target).judge(synced.request.body).status == 200
 
 
 def test_four_marks_of_a_caller_leave_no_room_for_that_of_the_base() -> None:

@@ -350,7 +350,7 @@ def test_time_grows_with_size_only() -> None:
             "messages": [{"role": "user", "content": [{"type": "text", "text": "a1-" * size}]}],
         }
         other = copy.deepcopy(body)
-        other["messages"][0]["content"][0]["text"] += "!"  # type: ignore[index]
+        other["messages"][0]["content"][0]["text"] += "!"
         start = time.perf_counter()
         assert diff(as_sent(body), as_sent(other), "anthropic", count=Characters()).cause == "message_edited"
         return time.perf_counter() - start

@@ -119,7 +119,7 @@ def counter_of(caps: Mapping[str, Any], method: str | None = None) -> Counter:
 
 
 def _spec(wire: str, caps: Mapping[str, Any], *, marks: bool, longest: int | None) -> ModelSpec:
-    product_wire: Wire = wire  # type: ignore[assignment]
+    product_wire: Wire = wire
     return ModelSpec(
         id=NAME,
         provider=NAME,

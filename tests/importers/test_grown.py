@@ -115,7 +115,7 @@ def test_an_answer_that_ends_otherwise_is_a_fork_before_it() -> None:
     other.answer("b", text("First."), text("Then that."))
     found = growth(recorded(one), drafts(other))
     assert (found.shared, found.forked) == (len(recorded(one)) - 1, True)
-    assert len(found.added[-1].body.message.blocks) == 2  # type: ignore[union-attr]
+    assert len(found.added[-1].body.message.blocks) == 2
 
 
 def test_an_answer_of_reasoning_alone_waits_for_its_words() -> None:

@@ -165,7 +165,7 @@ def test_text_that_no_wire_takes_is_mended_and_named() -> None:
     said = [words(draft) for draft in one.drafts if isinstance(draft.body, Said)]
     assert said == ["AAA \ufffd BBB", "C\ufffdC"]
     [answer] = [draft.body for draft in one.drafts if isinstance(draft.body, Answered)]
-    assert json.loads(answer.message.blocks[0].arguments) == {"size": None}  # type: ignore[union-attr]
+    assert json.loads(answer.message.blocks[0].arguments) == {"size": None}
     mended = [(flaw.where, flaw.text) for flaw in one.flaws if flaw.code == "mended_text"]
     assert mended[0] == ("line 1", "a lone surrogate in message.content, replaced")
     assert [where for where, _ in mended] == ["line 1", "line 2", "line 3"]
@@ -217,7 +217,7 @@ def test_a_byte_order_mark_and_foreign_line_ends_are_fine() -> None:
 
 
 @pytest.mark.parametrize("pack", [gzip.compress, zstd.compress])
-def test_packed_files_are_known_by_their_bytes(pack, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+def test_packed_files_are_known_by_their_bytes(pack, tmp_path: Path) -> None:
     """Whatever they are called, also when they come through a pipe."""
     path = tmp_path / "session.txt"
     path.write_bytes(pack(small().data))

@@ -57,7 +57,7 @@ def survivors(folder: Path, dice: random.Random, *, lies: bool) -> list[tuple[Pa
 
 def texts(store: Store) -> list[str]:
     """Return the first word of every message."""
-    return [event.body.message.blocks[0].text.split()[0] for event in store.load("s")[1:]]  # type: ignore[union-attr]
+    return [event.body.message.blocks[0].text.split()[0] for event in store.load("s")[1:]]
 
 
 @pytest.mark.usefixtures("usual_disk")
@@ -164,7 +164,7 @@ def test_kill_nine_loses_nothing_acknowledged(tmp_path: Path) -> None:
                 ready.register(child.stdout, selectors.EVENT_READ)
             while len(acknowledged) + len(lines) < wanted:
                 for key, _ in ready.select(timeout=20):
-                    lines.append(key.fileobj.readline())  # type: ignore[union-attr]
+                    lines.append(key.fileobj.readline())
                     assert lines[-1], "a child ended by itself"
         for child in children:
             child.kill()

@@ -117,7 +117,7 @@ def test_erasing_leaves_no_copy_that_paging_made(store: Store) -> None:
         return base64.b64encode(dice.randbytes(size)).decode()
 
     def stored(query: str, *values: object) -> list[bytes]:
-        return [value for (value,) in raw.execute(query, values) if value is not None]  # type: ignore[arg-type]
+        return [value for (value,) in raw.execute(query, values) if value is not None]
 
     for _ in range(2):
         for _ in range(80):

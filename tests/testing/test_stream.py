@@ -201,10 +201,10 @@ def test_a_seed_decides_the_pieces(wire: Wire) -> None:
     }
     if name != "gemini":
         turns = {"input" if name == "openai_responses" else "messages": [ASK]}
-        ask = {"model": "m", **turns, **({"max_tokens": 900} if name == "anthropic" else {})}  # type: ignore[dict-item]
+        ask = {"model": "m", **turns, **({"max_tokens": 900} if name == "anthropic" else {})}
 
     def writes(seed: int) -> tuple[bytes, ...]:
-        reply = referee(script=[answer(Stream(seed=seed))]).reply(msgspec.json.encode(ask), stream=True)  # type: ignore[call-arg]
+        reply = referee(script=[answer(Stream(seed=seed))]).reply(msgspec.json.encode(ask), stream=True)
         assert reply.sending
         return reply.sending.writes
 
@@ -257,7 +257,7 @@ def test_an_error_in_a_stream_of_responses_or_gemini_comes_as_an_event() -> None
 
 def events(wire: Wire, said: Answer, body: dict[str, Any]) -> list[dict[str, Any]]:
     """The events of an answer, decoded."""
-    reply = wire[1](script=[said]).reply(msgspec.json.encode(body), stream=True)  # type: ignore[call-arg]
+    reply = wire[1](script=[said]).reply(msgspec.json.encode(body), stream=True)
     assert reply.sending
     lines = b"".join(reply.sending.writes).splitlines()
     return [msgspec.json.decode(line[6:]) for line in lines if line.startswith(b"data: ")]
@@ -301,7 +301,7 @@ def test_a_stream_of_chat_hides_sizes_and_one_of_deepseek_has_comments() -> None
             "stream": True,
             **({"stream_options": options} if options else {}),
         }
-        reply = wire[1](script=[answer(Stream())]).reply(msgspec.json.encode(body))  # type: ignore[call-arg]
+        reply = wire[1](script=[answer(Stream())]).reply(msgspec.json.encode(body))
         assert reply.sending
         return b"".join(reply.sending.writes)
 
