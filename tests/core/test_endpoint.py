@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import traceback
 from datetime import date
 
 import msgspec
@@ -67,6 +68,26 @@ def test_what_makes_no_endpoint_is_refused(name: str, options: dict[str, str], f
     with pytest.raises(EndpointError, match=fault) as raised:
         endpoint(name, **options)
     assert "pw@" not in str(raised.value)
+
+
+@pytest.mark.parametrize(
+    "base_url",
+    [
+        "alice:s3cretpw@host/v1",
+        "ftp://u:s3cretpw@h",
+        "http://u:s3cretpw@[bad",
+        "http://u:s3cretpw@h\N{FULLWIDTH QUESTION MARK}x",
+        "http://u:s3cretpw@host/v1",
+        "ftp://h?key=s3cretpw",
+        "http://[bad#s3cretpw",
+    ],
+)
+def test_a_refused_address_shows_no_password(base_url: str) -> None:
+    """Whatever else is wrong with it, what stands before an `@` or behind a `?` is in no error and no cause."""
+    with pytest.raises(EndpointError) as raised:
+        endpoint("openai", base_url=base_url)
+    shown = "".join(traceback.format_exception(raised.value))
+    assert "s3cretpw" not in shown
 
 
 def test_the_key_is_read_when_it_is_needed() -> None:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import json
+import signal
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
-from foreword.core.event import Noticed, Pinned, Rewritten
+from foreword.core.event import Draft, Erased, Noticed, Pinned, Replacement, Rewritten
 from foreword.core.sealing import encode_body
 from foreword.engine.session import Session
+from foreword.engine.verify import verify
 from foreword.errors import Gone, NotErasable
 from foreword.store import Store
 from tests.engine.sessions import answer, call, files_with, judged, reopened, session, step
 from tests.histories import check_manifest, target_of
+from tests.tree import ROOT
 
 SECRET = "hunter2-s3cret"
 WIRES = ("anthropic", "openai-chat")
@@ -106,6 +111,109 @@ def test_an_erasure_reaches_relatives(first: str, tmp_path: Path) -> None:
                 made.read(f"{made.alias}#{seq}")
         assert store.verify() == []
     assert files_with(tmp_path, SECRET.encode()) == []
+
+
+KILLED = """
+import os, signal, sys
+from foreword.engine.session import Session
+from foreword.store import Store, erase, log
+
+place, name, seq, point = sys.argv[1:]
+here, number = {"begun": (erase, "empty"), "half": (log, "append"), "committed": (Store, "finish_erasing"),
+                "shred": (erase, "_rebuild")}[point], 1 if point == "half" else 0
+store = Store.open(place)
+work, left = getattr(*here), [None] * number
+
+def kill(*given, **named):
+    if not left:
+        os.kill(os.getpid(), signal.SIGKILL)
+    left.pop()
+    return work(*given, **named)
+
+setattr(*here, kill)
+Session.open(store, name).erase([int(seq)], "asked to forget")
+"""
+
+
+@pytest.mark.parametrize("first", ["parent", "child"])
+@pytest.mark.parametrize("point", ["begun", "half", "committed", "shred"])
+def test_a_process_killed_amid_erasing_leaves_no_fork_behind(first: str, point: str, tmp_path: Path) -> None:
+    """All of the family is erased or nothing: what a fork derived never outlives its source, and verify holds."""
+    with Store.open(tmp_path) as store:
+        parent, seq = told(store, "anthropic", "summary")
+        child = parent.fork(seq)
+        for number in range(40, 70):
+            child.compile()
+            step(child, number, FILLER)
+        child.flush()
+        assert SECRET in str([e.body for e in child.events[seq + 1 :] if isinstance(e.body, Rewritten)])
+        names = {"parent": parent.id, "child": child.id}
+    command = [sys.executable, "-c", KILLED, str(tmp_path), names[first], str(seq), point]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == -signal.SIGKILL, done.stderr
+    with Store.open(tmp_path) as store:
+        assert verify(store).problems == ()
+        held = {name: SECRET in str(store.load(name)) for name in names.values()}
+        assert set(held.values()) == {point in ("begun", "half")}
+    assert bool(files_with(tmp_path, SECRET.encode())) == (point in ("begun", "half"))
+
+
+def test_what_an_erasure_left_in_a_fork_is_named_until_it_goes(tmp_path: Path) -> None:
+    """A summary that stands beside its erased source, as a crash once left it, is found, and erasing again takes it."""
+    with Store.open(tmp_path) as store:
+        parent = session(store=store)
+        seq = parent.say(SECRET)
+        child = parent.fork(seq)
+        told = Replacement(events=(seq,), text=f"they said {SECRET}")
+        left = child.append(
+            Draft(
+                body=Rewritten(how="summarized", why="hard", replacements=(told,)),
+                origin="engine",
+                causes=(seq,),
+            )
+        )
+        body = Erased(targets=(seq,), reason="asked")
+        assert store.erase({made.id: made.seal(Draft(body=body)) for made in (parent, child)})
+        assert store.verify() == []
+        [fault] = verify(store).problems
+        assert (fault.code, fault.where) == ("erasing", f"{child.id}#{left}")
+        parent.reload()
+        parent.erase([seq], "asked")
+        assert verify(store).ok
+    assert files_with(tmp_path, SECRET.encode()) == []
+
+
+def test_what_is_made_since_an_erasure_is_no_rest_of_it(tmp_path: Path) -> None:
+    """A summary that covers an erased result later, and says that it is erased, leaves nothing to finish."""
+    with Store.open(tmp_path) as store:
+        made = session(target_of("anthropic", 6_000), store)
+        made.say("go")
+        seq = step(made, 0, SECRET)
+        made.erase([seq], "asked")
+        for number in range(1, 40):
+            made.compile()
+            step(made, number, FILLER)
+        made.flush()
+        later = [event for event in made.events if seq in event.causes and event.body is not None]
+        assert [event.kind for event in later if event.origin == "engine"] != []
+        assert verify(store).problems == ()
+
+
+def test_a_fork_answers_only_what_it_shares(tmp_path: Path) -> None:
+    """Results erased behind the fork are the parent's alone: the fork's own events of those seqs are others."""
+    with Store.open(tmp_path) as store:
+        parent = session(store=store)
+        parent.say("go")
+        early = step(parent, 1, "one")
+        child = parent.fork(early)
+        late = step(parent, 2, "two")
+        for number in range(3, 6):
+            step(child, number, "other")
+        parent.erase([early, late], "asked")
+        child.reload()
+        [said] = [event.body for event in child.events if isinstance(event.body, Erased)]
+        assert said.targets == (early,)
+        assert {seq for seq, _, _ in said.answers} == {early}
 
 
 def test_a_fork_made_after_an_erasure_knows_of_it(tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from foreword.engine.import_file import import_file
 from foreword.errors import ImportFailed
 from foreword.store.store import Store
 from tests.cli.sessions import conversation, write
+from tests.store.logs import start, steps
 
 
 def test_a_fork_of_a_fork_is_continued(tmp_path: Path) -> None:
@@ -49,6 +50,17 @@ def test_a_session_carried_on_here_is_not_mixed_with_the_file(tmp_path: Path) ->
         assert fork.forked_from is not None
         assert "said here" in str(store.load(first.session))
         assert "said here" not in str(store.load(fork.session))
+
+
+def test_an_import_looks_at_no_other_session(tmp_path: Path) -> None:
+    """A file that is known already costs the same in a full store."""
+    path = write(tmp_path / "s.json", conversation(4))
+    with Store.open(tmp_path / "store") as store:
+        import_file(store, path)
+        before = steps(store, lambda: import_file(store, path))
+        for number in range(100):
+            start(store, f"s{number}")
+        assert steps(store, lambda: import_file(store, path)) < before + 10
 
 
 def test_a_bad_file_adds_nothing(tmp_path: Path) -> None:

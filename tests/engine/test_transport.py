@@ -6,16 +6,20 @@ import asyncio
 import subprocess
 import sys
 import time
+import traceback
 from collections.abc import Coroutine
 from email.utils import formatdate
 from typing import Any, TypeVar
 
 import msgspec
 import pytest
+from msgspec.structs import replace
 
 from foreword.core.block import Text, ToolCall
 from foreword.core.endpoint import Endpoint, endpoint
+from foreword.engine.asked_json import ask_json
 from foreword.engine.outgoing import Outgoing, outgoing
+from foreword.engine.provider_failure import Hidden, cleaned
 from foreword.engine.session import Session
 from foreword.engine.transport import TIMEOUTS, Retries, Sent, Timeouts, Transport, send
 from foreword.errors import (
@@ -37,6 +41,7 @@ from foreword.testing.openai_responses_referee import OpenAIResponsesReferee
 from foreword.testing.script import Answer, Call, Failure, Scripted, Stream
 from foreword.testing.server import RefereeServer
 from tests.engine.faulty_server import FaultyServer, drops, hangs, says
+from tests.engine.http_routes import Routes
 
 KEY = "sk-secret-0123456789"
 KEYS = {f"{name}_API_KEY": KEY for name in ("ANTHROPIC", "OPENAI", "DEEPSEEK", "GEMINI")}
@@ -434,6 +439,59 @@ def test_a_proxy_of_the_environment_is_used_for_other_machines(monkeypatch: pyte
         with pytest.raises(ConnectionFailed):
             sent_to("http://127.0.0.1:9", retries=ONCE)
         assert len(running.heard) == 1
+
+
+@pytest.mark.parametrize("where", ["{}", "{}:notaport", "127.0.0.1:9", "[bad", "/"])
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_no_error_holds_the_password_of_a_proxy(
+    monkeypatch: pytest.MonkeyPatch, scheme: str, where: str
+) -> None:
+    """Neither a proxy that refuses a tunnel nor an address that is none puts it into the error or its causes."""
+    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with FaultyServer([says(407, {})]) as running:
+        host = where.format(running.url.removeprefix("http://"))
+        monkeypatch.setenv(
+            f"{scheme}_proxy", f"http:/bob:{KEY}@x" if where == "/" else f"http://bob:{KEY}@{host}"
+        )
+        with pytest.raises(ProviderError) as raised:
+            sent_to(f"{scheme}://127.0.0.2:9", retries=ONCE)
+        with pytest.raises(ProviderError) as asked:
+            ask_json(at("anthropic", f"{scheme}://127.0.0.2:9"), "/models", environ=KEYS, timeout=2)
+    for error in (raised.value, asked.value):
+        assert KEY not in str(error)
+        assert KEY not in "".join(traceback.format_exception(error))
+    if where == "{}":
+        assert "407" in str(raised.value)
+
+
+@pytest.mark.parametrize("given", [KEY, f"Bearer {KEY}"])
+def test_no_error_holds_a_key_that_stands_in_a_header(given: str) -> None:
+    """A gateway's own header is as secret as the key; one that is no secret may be told of."""
+    made = endpoint(
+        "openai", base_url="http://127.0.0.1:9", headers={"x-gateway-key": given, "anthropic-beta": "beta-1"}
+    )
+    echo = {"error": {"message": f"the key {KEY} knows no beta-1"}}
+    body = b'{"model":"m","messages":[]}'
+    with FaultyServer([says(400, echo)]) as running, pytest.raises(Rejected) as raised:
+        send(replace(made, base_url=running.url), body, environ={"OPENAI_API_KEY": "other"})
+    assert running.heard[0].headers["x-gateway-key"] == given
+    assert KEY not in str(raised.value) + everything(raised.value)
+    assert "knows no beta-1" in str(raised.value)
+    with Routes({"/models": (400, echo)}) as routes, pytest.raises(Rejected) as refused:
+        ask_json(replace(made, base_url=routes.url), "/models", environ={"OPENAI_API_KEY": "other"})
+    assert KEY not in str(refused.value) + everything(refused.value)
+
+
+@pytest.mark.parametrize("filler", [1, 200, 900, 955])
+@pytest.mark.parametrize("space", [" ", "x"])
+def test_no_error_holds_the_beginning_of_a_key(filler: int, space: str) -> None:
+    """A message that is cut short is masked before, wherever the cut falls."""
+    key = "sk-" + "0123456789" * 10
+    hidden = Hidden(secrets=[key], request=b"", model="")
+    shown = cleaned(f"bad key{space * filler}{key}", hidden)
+    assert "sk-" not in shown
+    assert len(shown) <= 240
 
 
 def test_a_transport_that_is_not_open_says_how_to_open_it() -> None:

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import apsw
 
 from foreword.core.block import Message, Text
 from foreword.core.canonical import digest
@@ -58,10 +61,30 @@ def more(store: Store, session: str, *bodies: Body) -> list[Event]:
 
 def erase(store: Store, session: str, *targets: int, reason: str = "asked") -> bool:
     """Erase events of a session with the event that says so."""
-    [event] = chain(
-        [Erased(targets=targets, reason=reason)], after=store.load(session)[-1], tenant=store.tenant
-    )
-    return store.erase(session, targets, event)
+    return store.erase({session: erased(store, session, *targets, reason=reason)})
+
+
+def erased(store: Store, session: str, *targets: int, reason: str = "asked") -> Event:
+    """Seal the event that says that others of a session are erased."""
+    body = Erased(targets=targets, reason=reason)
+    [event] = chain([body], after=store.load(session)[-1], tenant=store.tenant)
+    return event
+
+
+def steps(store: Store, ask: Callable[[], object]) -> int:
+    """Count the steps of SQLite's machine that a read takes."""
+    store.sessions("none")  # which opens this thread's connection
+    counted: list[int] = []
+    reader: apsw.Connection = store._local.db
+
+    def note(event: dict[str, Any]) -> None:
+        counted.append(event["stmt_status"]["SQLITE_STMTSTATUS_VM_STEP"])
+
+    reader.trace_v2(apsw.SQLITE_TRACE_PROFILE, note)
+    ask()
+    reader.trace_v2(0, None)
+    assert counted
+    return sum(counted)
 
 
 def unit(text: str, *events: int) -> Unit:

@@ -143,6 +143,43 @@ def test_the_sync_comes_before_the_answer(tmp_path: Path) -> None:
     assert [append.strip() for append in appends] == [small, big, small, big]
 
 
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> list[Path]:
+    """Return the paths that this process syncs itself, as it does so."""
+    found: list[Path] = []
+    sync = os.fsync
+
+    def note(handle: int) -> None:
+        sync(handle)
+        found.append(Path(os.readlink(f"/proc/self/fd/{handle}")))
+
+    monkeypatch.setattr(os, "fsync", note)
+    return found
+
+
+@pytest.mark.parametrize("form", ["{}/a/b/store", "sqlite:///{}/a/b/log.db"])
+def test_the_folders_of_a_new_store_are_synced(tmp_path: Path, synced: list[Path], form: str) -> None:
+    """A name that is in no synced folder can be lost with all that is below it."""
+    with Store.open(form.format(tmp_path)) as store:
+        made = [path for path in tmp_path.rglob("*") if path.is_dir()]
+        assert len(made) >= 3
+        assert {path.parent for path in made} <= set(synced)
+        start(store, "s")
+
+
+def test_a_folder_that_another_writer_made_is_synced(tmp_path: Path, synced: list[Path]) -> None:
+    """It may not have come to syncing its name, and this append is acknowledged first."""
+    with Store.open(tmp_path / "store") as store:
+        end = start(store, "s")[-1]
+        events = chain([said("big " * 2_000)], after=end)
+        folder = tmp_path / "store" / "artifacts"
+        for number in range(256):
+            (folder / f"{number:02x}").mkdir()
+        synced.clear()
+        store.append("s", events)
+        assert folder in synced
+
+
 def test_kill_nine_loses_nothing_acknowledged(tmp_path: Path) -> None:
     """Three processes append to their own and one shared session and are killed, again and again."""
     dice = random.Random(11)
@@ -218,21 +255,30 @@ def test_a_damaged_log_tail_leaves_what_came_before(tmp_path: Path, damage: str)
     assert len(lengths) > 5
 
 
-def test_a_store_opened_before_a_fork_refuses_to_write(tmp_path: Path) -> None:
-    """The writer's thread isn't in the child, so the child is told instead of waiting for ever."""
+def test_a_store_opened_before_a_fork_is_of_no_use_behind_it(tmp_path: Path) -> None:
+    """Neither its thread nor its connections are the child's: it is told so, and closing leaves the parent's alone."""
     code = (
         "import os, sys\n"
         "from foreword.errors import ForewordError, StoreUnavailable\n"
         "from foreword.store import Store\n"
+        "from tests.store.logs import start\n"
         "store = Store.open(sys.argv[1])\n"
+        "start(store, 's')\n"
+        "store.load('s')\n"
         "child = os.fork()\n"
         "if child == 0:\n"
-        "    try: store.finish_erasing()\n"
-        "    except StoreUnavailable as error: os.write(1, str(error).encode())\n"
+        "    for use in (store.finish_erasing, store.sessions):\n"
+        "        try: use()\n"
+        "        except StoreUnavailable as error: os.write(1, str(error).encode())\n"
+        "    store.close()\n"
+        "    os.write(1, str(len(Store.open(sys.argv[1]).load('s'))).encode())\n"
         "    os._exit(0)\n"
         "os.waitpid(child, 0)\n"
+        "start(store, 't')\n"
+        "assert len(store.load('s')) == 1\n"
     )
     command = [sys.executable, "-W", "ignore", "-c", code, str(tmp_path / "store")]
-    done = subprocess.run(command, capture_output=True, text=True, timeout=20, check=True)
-    assert "opened before a fork" in done.stdout
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=20, check=True)
+    assert done.stdout.count("opened before a fork") == 2
+    assert done.stdout.endswith("1")
     assert os.listdir(tmp_path / "store")

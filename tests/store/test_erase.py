@@ -6,20 +6,24 @@ import base64
 import os
 import random
 import re
+import signal
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import apsw
 import pytest
 
-from foreword.core.event import Erased, Replacement, RequestSent, Rewritten
-from foreword.errors import AppendConflict, UnknownEvent
+from foreword.core.event import Replacement, RequestSent, Rewritten
+from foreword.errors import AppendConflict, LogCorrupt, UnknownEvent
 from foreword.store import Store, zstd
 from foreword.store import erase as erasing
 from foreword.store.artifacts import Artifacts
 from foreword.store.database import Database
 from foreword.store.rows import INLINE
-from tests.store.logs import chain, erase, fork, more, said, start, unit
+from tests.store.logs import chain, erase, erased, fork, more, said, start, unit
+from tests.tree import ROOT
 
 SECRET = "correct-horse-7391-battery"
 REQUEST = RequestSent(wire="messages", model="m", units=1, items=1, added=(b"0" * 16,), tokens=3)
@@ -143,9 +147,9 @@ def test_erasing_leaves_no_copy_that_paging_made(store: Store) -> None:
                 query = "SELECT payload FROM event WHERE session = ? AND seq = ?"
                 secrets |= {data[60:100] for data in stored(query, number, seq)}
             secrets |= {data[40:90] for data in stored("SELECT data FROM units WHERE session = ?", number)}
-            [erased] = chain([Erased(targets=tuple(targets), reason="r")], after=logs[name][-1])
-            assert store.erase(name, targets, erased)
-            logs[name].append(erased)
+            event = erased(store, name, *targets)
+            assert store.erase({name: event})
+            logs[name].append(event)
     raw.close()
     files = b"".join(path.read_bytes() for path in Path(store.name).rglob("*") if path.is_file())
     assert [secret for secret in secrets if secret in files] == []
@@ -175,7 +179,7 @@ def test_erasing_in_a_fork_reaches_its_parent(store: Store) -> None:
     for name, last in (("root", root), ("child", child), ("aside", aside)):
         [sent] = chain([REQUEST], after=last[-1])
         store.append(name, [sent], units={sent.seq: [unit(f"{SECRET} in {name}")]})
-    assert erase(store, "child", 1)
+    assert store.erase({name: erased(store, name, 1) for name in ("root", "child")})
     assert store.load("root")[1].body is store.load("child")[1].body is None
     assert (
         len(store.sent_units("root")),
@@ -184,6 +188,23 @@ def test_erasing_in_a_fork_reaches_its_parent(store: Store) -> None:
     ) == (0, 0, 1)
     assert store.load("aside")[-2] == aside[-1]
     assert store.verify() == []
+
+
+def test_a_session_that_shares_an_event_cant_be_left_out(store: Store) -> None:
+    """Whether parent or fork: nothing is erased without the event that says so in each log that holds it."""
+    root = start(store, "root", said(SECRET), said("b"))
+    fork(store, "child", "root", root[2], said("c"))
+    fork(store, "grandchild", "child", store.load("child")[3])
+    for names in (["root"], ["child"], ["root", "child"], ["child", "grandchild"]):
+        with pytest.raises(AppendConflict):
+            store.erase({name: erased(store, name, 1) for name in names})
+    assert [
+        event for name in ("root", "child", "grandchild") for event in store.load(name) if not event.body
+    ] == []
+    assert store.verify() == []
+    assert store.erase({name: erased(store, name, 1) for name in ("root", "child", "grandchild")})
+    with pytest.raises(LogCorrupt, match="erases nothing"):
+        store.erase({"root": root[2]})
 
 
 def test_a_reader_of_old_pages_is_named_not_ignored(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -233,9 +254,9 @@ def test_an_erasure_begun_meanwhile_is_not_finished_with_another(
     start(store, "s", said("a"), said("b"))
     rebuild = erasing._rebuild
 
-    def interrupted(db: Database) -> None:
+    def interrupted(db: Database, artifacts: Artifacts) -> None:
         db.execute("UPDATE store SET erasures_begun = erasures_begun + 1")  # as another process would
-        rebuild(db)
+        rebuild(db, artifacts)
 
     with monkeypatch.context() as patched:
         patched.setattr(erasing, "_rebuild", interrupted)
@@ -243,6 +264,57 @@ def test_an_erasure_begun_meanwhile_is_not_finished_with_another(
     assert [problem.code for problem in store.verify()] == ["erasing"]
     assert store.finish_erasing()
     assert store.verify() == []
+
+
+REBUILT = """
+import os, signal, sys
+import apsw
+from foreword.store import Store
+from foreword.store.artifacts import Artifacts
+from tests.store.logs import erase
+
+place, point = sys.argv[1:]
+store = Store.open(place)
+shred, seen = Artifacts.shred, []
+
+class Watched(apsw.VFSFile):
+    def xWrite(self, data, offset):
+        super().xWrite(data, offset)
+        seen.append(offset)
+        if point == "killed" and len(seen) == 9:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+def shredded(self, path):
+    data = path.read_bytes()
+    link = str(path) + ".seen"
+    os.link(path, link)
+    shred(self, path)
+    zeros = open(link, "rb").read()
+    os.unlink(link)
+    print(path.parent == self.folder, b"what stays" in data, len(data) == len(zeros), any(zeros))
+
+apsw.VFSFile, Artifacts.shred = Watched if point == "killed" else apsw.VFSFile, shredded
+erase(store, "s", 1)
+store.close()
+"""
+
+
+@pytest.mark.parametrize("point", ["done", "killed"])
+def test_the_copy_of_the_database_is_shredded(store: Store, point: str) -> None:
+    """What it is written anew from stands beside the artifacts, is overwritten, and goes with a later opening."""
+    large = (said(os.urandom(1_900).hex()) for _ in range(1_500))  # SQLite keeps a small copy in memory
+    start(store, "s", said(SECRET), said("what stays"), *large)
+    store.close()
+    command = [sys.executable, "-c", REBUILT, store.name, point]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    folder = Path(store.name, "artifacts")
+    if point == "done":
+        assert done.stdout.split() == ["True", "True", "True", "False"], done.stderr
+    else:
+        assert done.returncode == -signal.SIGKILL
+        assert [path.suffix for path in folder.iterdir()] == [".tmp"]
+        Store.open(store.name).close()
+    assert list(folder.iterdir()) == []
 
 
 def test_erasing_takes_what_dead_writers_left(store: Store) -> None:
@@ -310,9 +382,9 @@ def test_what_cant_be_erased_erases_nothing(store: Store) -> None:
     events = start(store, "s", said("a"), said("b"))
     with pytest.raises(UnknownEvent):
         erase(store, "s", 1, 9)
-    [late] = chain([Erased(targets=(1,), reason="asked")], after=events[-1])
+    late = erased(store, "s", 1)
     grown = more(store, "s", said("c"))
     with pytest.raises(AppendConflict):
-        store.erase("s", [1], late)
+        store.erase({"s": late})
     assert store.load("s") == events + grown
     assert store.verify() == []

@@ -190,7 +190,7 @@ def test_a_full_disk_stores_nothing_and_recovers(tmp_path: Path) -> None:
         tail = chain([said(os.urandom(1900).hex()) for _ in range(5)], after=events[-1])
         pages = store._write(lambda db: db.pragma("page_count"))
         store._write(lambda db: db.pragma("max_page_count", pages))
-        with pytest.raises(StoreUnavailable, match="full"):
+        with pytest.raises(StoreUnavailable, match="disk is full; free some space"):
             store.append("s", tail)
         assert store.load("s") == events
         assert store.verify() == []

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import msgspec
@@ -12,12 +13,15 @@ import pytest
 from foreword.core.event import Draft, EpochStarted, RequestSent, SessionOpened
 from foreword.core.reference import ALIAS_LETTERS, alias_of
 from foreword.core.sealing import GENESIS, encode_body, seal
+from foreword.engine.session import Session
 from foreword.errors import AppendConflict, LogCorrupt, UnknownEvent, UnknownSession
 from foreword.store import Store
 from foreword.store.rows import INLINE
-from tests.store.logs import chain, fork, more, said, start, unit
+from tests.store.logs import chain, fork, more, said, start, steps, unit
 
 REQUEST = RequestSent(wire="messages", model="m", units=1, items=1, added=(b"0" * 16,), tokens=3)
+NEXT_ROW = 10
+"""Steps that an index walk takes more where another row comes behind the one that is sought."""
 EPOCH = EpochStarted(why="start", wire="messages", model="m", reader="none")
 
 
@@ -187,6 +191,58 @@ def test_names_find_sessions(store: Store) -> None:
     assert caught.value.close[0] == "alpha-1"
     with pytest.raises(UnknownSession):
         store.resolve("")
+
+
+def test_a_prefix_is_taken_as_it_is_written(store: Store) -> None:
+    """Characters with a meaning elsewhere, another case, the highest character and half of one find nothing else."""
+    for name in ("a%b", "a_c", "Add", "a\U0010ffff", "ä1"):
+        start(store, name)
+    assert [store.resolve(name) for name in ("a%", "a_", "A", "a\U0010ffff", "ä")] == [
+        "a%b",
+        "a_c",
+        "Add",
+        "a\U0010ffff",
+        "ä1",
+    ]
+    for name in ("%", "a*", "add", "\ud800", "a\udcff"):
+        with pytest.raises(UnknownSession):
+            store.resolve(name)
+
+
+def test_one_session_costs_the_same_among_many(store: Store) -> None:
+    """Finding, opening, proving and forking one session looks at no other session of the store."""
+    root = start(store, "root", said("a"))
+    fork(store, "fork", "root", root[1])
+    asks: list[Callable[[], object]] = [
+        lambda: store.resolve("root"),
+        lambda: store.resolve(store.alias_for("root")),
+        lambda: store.resolve("roo"),
+        lambda: store.sessions("root"),
+        lambda: store.holds("new"),
+        lambda: store.forks("root"),
+        lambda: store.verify("root"),
+        lambda: Session.open(store, "root"),
+    ]
+    few = [steps(store, ask) for ask in asks]
+    for number in range(200):
+        start(store, f"s{number}")
+    many = [steps(store, ask) for ask in asks]
+    assert [
+        after - before for before, after in zip(few, many, strict=True) if after > before + NEXT_ROW
+    ] == []
+
+
+def test_a_new_session_is_not_compared_with_all_others(store: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Names that come close are looked for when an error shows them, not for a session that is about to begin."""
+
+    def compared(*_: object) -> list[str]:
+        raise AssertionError("all names of the store were compared")
+
+    start(store, "alpha")
+    monkeypatch.setattr(difflib, "get_close_matches", compared)
+    made = Session.open(store, "alpha-2")
+    made.say("a")
+    assert made.fork(1).id == "alpha-2~1"
 
 
 def test_an_unknown_session_is_named_with_its_neighbours(store: Store) -> None:

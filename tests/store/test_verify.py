@@ -10,6 +10,7 @@ import apsw
 import pytest
 
 from foreword.core.event import RequestSent
+from foreword.engine.verify import verify
 from foreword.errors import ArtifactMissing, ForewordError, LogCorrupt
 from foreword.store import Store, zstd
 from foreword.store.rows import INLINE, PLAIN
@@ -171,9 +172,37 @@ def test_a_flipped_byte_is_never_taken_for_truth(store: Store) -> None:
 
 
 def test_a_session_that_no_listing_shows_is_named(store: Store) -> None:
-    """A first event that is missing hides the session from listings, not from the proof of the store."""
+    """A session without its first event is named, whether all are proved or it alone; one without any, too."""
     change(store, "DELETE FROM event WHERE seq = 0")
-    assert ("session", "s") in [(problem.code, problem.session) for problem in store.verify()]
+    for found in (store.verify(), store.verify("s")):
+        assert {(problem.code, problem.session) for problem in found} == {("session", "s"), ("chain", "s")}
+    assert [(row.id, row.events) for row in store.sessions()] == [("s", 6)]
+    change(store, "DELETE FROM event")
+    for found in (store.verify(), store.verify("s")):
+        assert ("session", "s") in [(problem.code, problem.session) for problem in found]
+
+
+@pytest.mark.parametrize("missing", [0, 2])
+def test_a_log_with_a_gap_is_not_handed_out(store: Store, missing: int) -> None:
+    """Its events would stand at the places of others."""
+    change(store, f"DELETE FROM event WHERE seq = {missing}")
+    with pytest.raises(LogCorrupt) as caught:
+        store.load("s")
+    assert caught.value.seq == missing
+    assert [event.seq for event in store.load("s", since=3)] == [3, 4, 5]
+    proof = verify(store, "s")
+    assert not proof.ok
+    assert (proof.sessions, proof.events) == (1, 6)
+
+
+def test_a_fork_without_its_own_events_is_not_its_parent(store: Store) -> None:
+    """Its row alone doesn't make the parent's log its own; the proof names it and ends."""
+    fork(store, "t", "s", store.load("s")[2], said("own"))
+    change(store, "DELETE FROM event WHERE session = 2")
+    with pytest.raises(LogCorrupt):
+        store.load("t")
+    assert {fault.code for fault in verify(store).problems} == {"session"}
+    assert verify(store, "t").events == 0
 
 
 def test_events_without_a_session_are_named(store: Store) -> None:

@@ -118,6 +118,44 @@ def test_a_fault_of_the_caller_ends_no_thread(store: Store) -> None:
     assert len(store.load("s")) == 1
 
 
+def test_a_transaction_that_cant_be_undone_leaves_nobody_waiting(store: Store) -> None:
+    """All who wait are told, the lock is given up, and the store says how to go on."""
+    ends = {name: start(store, name)[-1] for name in ("s0", "s1", "s2")}
+
+    def refuse(operation: int, name: str | None, *_: object) -> int:
+        undone = operation == apsw.SQLITE_TRANSACTION and name == "ROLLBACK"
+        return apsw.SQLITE_DENY if undone else apsw.SQLITE_OK
+
+    def breaks(db: apsw.Connection) -> None:
+        db.authorizer = refuse
+        db.execute("COMMIT; BEGIN")  # the savepoint is gone, and so the job's outcome
+
+    told: list[str] = []
+
+    def append(name: str) -> None:
+        try:
+            if name == "s0":
+                store._write(breaks)
+            store.append(name, chain([said("x")], after=ends[name]))
+        except StoreUnavailable as error:
+            told.append(error.fault)
+
+    threads = [threading.Thread(target=append, args=(name,), daemon=True) for name in ends]
+    for thread in threads:
+        thread.start()
+        time.sleep(0.05)
+    for thread in threads:
+        thread.join(5)
+    assert not any(thread.is_alive() for thread in threads)
+    with pytest.raises(StoreUnavailable, match=r"can't be written any more.*open it again"):
+        store.append("s1", chain([said("x")], after=ends["s1"]))
+    assert len(told) == 3
+    assert store.load("s0") == [ends["s0"]]
+    with Store.open(store.name) as again:
+        again.append("s1", chain([said("y")], after=ends["s1"]))
+    store.close()
+
+
 def test_two_stores_on_one_place_see_each_others_events(store: Store) -> None:
     """A second opening of the same place appends behind what the first wrote."""
     events = start(store, "s")

@@ -23,6 +23,10 @@ Probe = Literal["anthropic", "openai", "vllm", "llama.cpp", "ollama", "litellm",
 """How an endpoint is asked for the window of a model."""
 Answer = Literal["yes", "no", "ignored", "some"]
 LOOPBACK = frozenset({"localhost", "127.0.0.1", "::1"})
+TELLABLE = frozenset({"accept", "anthropic-beta", "anthropic-version", "content-type", "user-agent"})
+"""Headers that are no secret, whoever gives them. Any other may be a key under a gateway's own name."""
+SHORTEST_SECRET = 4
+"""Characters of a header's value; a shorter one would be cut out of every other word."""
 
 
 class Auth(Struct, frozen=True, kw_only=True, forbid_unknown_fields=True):
@@ -217,15 +221,35 @@ class Endpoint(Struct, frozen=True, kw_only=True):
             raise EndpointError(self.shown, fault, "set it to the key alone")
         return {self.key_header: self.key_prefix + key}
 
+    def secrets(self, environ: Mapping[str, str]) -> list[str]:
+        """Return what no message may show, longest first: the key, and headers that its profile does not have.
+
+        Of ``scheme credentials`` the credentials count for themselves too (RFC 9110, 11.4).
+        """
+        key = environ.get(self.key_env, "").strip() if self.key_env is not None else ""
+        usual = profiles()[self.name].headers if self.name in profiles() else {}
+        given = [
+            value.strip()
+            for name, value in self.headers.items()
+            if name.lower() not in TELLABLE and usual.get(name) != value
+        ]
+        parts = {part for value in given for part in (value, value.rpartition(" ")[2])}
+        found = {key, *(part for part in parts if len(part) >= SHORTEST_SECRET)} - {""}
+        return sorted(found, key=lambda secret: (-len(secret), secret))
+
 
 def split(url: str) -> SplitResult:
     """Take an address apart. Raises: EndpointError when it is none."""
     try:
         return urlsplit(url)
-    except ValueError as error:
-        raise EndpointError(
-            f"{url[:80]!r}", f"is no address: {error}", "give one, such as https://host/v1"
-        ) from error
+    except ValueError:  # its text may hold the whole address
+        raise EndpointError(_shown(url), "is no address", "give one, such as https://host/v1") from None
+
+
+def _shown(url: str) -> str:
+    """Return an address for a message, without what may be a secret: all before an `@`, all behind a `?`."""
+    text = url.rpartition("@")[2].partition("?")[0].partition("#")[0]
+    return repr(text[:80])
 
 
 @cache
@@ -268,7 +292,7 @@ def endpoint(
     parts = split(base)
     if parts.scheme not in ("http", "https") or not parts.hostname:
         raise EndpointError(
-            name, f"{base[:80]!r} is no http or https address", "give one, such as https://host/v1"
+            name, f"{_shown(base)} is no http or https address", "give one, such as https://host/v1"
         )
     if parts.username or parts.password or parts.query or parts.fragment:
         fault = "its address holds a name, a password or a query"

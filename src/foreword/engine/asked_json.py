@@ -13,7 +13,7 @@ import msgspec
 
 from foreword.core.canonical import compact
 from foreword.core.endpoint import Endpoint
-from foreword.engine.provider_failure import Hidden, Refusal, refused
+from foreword.engine.provider_failure import Hidden, Refusal, reason, refused
 from foreword.errors import ConnectionFailed
 
 LARGEST = 1 << 25
@@ -53,10 +53,15 @@ def ask_json(
         with error:
             told = {name.lower(): value for name, value in error.headers.items()}
             refusal = Refusal(status=error.code, headers=told, body=error.read(1 << 16))
-        secrets = [environ[endpoint.key_env].strip()] if key and endpoint.key_env else []
-        raise refused(endpoint, refusal, Hidden(secrets=secrets, request=data or b"", model=""), 1) from None
-    except (urllib.error.URLError, OSError, http.client.HTTPException) as error:
-        reason = getattr(error, "reason", error)
-        raise ConnectionFailed(endpoint.shown, said=f"{type(reason).__name__}: {reason}"[:200]) from error
+        hidden = Hidden(secrets=endpoint.secrets(environ), request=data or b"", model="")
+        raise refused(endpoint, refusal, hidden, 1) from None
     except (msgspec.DecodeError, RecursionError) as error:
         raise ConnectionFailed(endpoint.shown, said=f"no JSON at {path}", status=200) from error
+    except (
+        OSError,
+        http.client.HTTPException,
+        ValueError,
+    ) as error:  # the last: a proxy's address that is none
+        why = getattr(error, "reason", None)
+        said = reason(why if isinstance(why, Exception) else error)
+        raise ConnectionFailed(endpoint.shown, said=said) from None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from foreword.core.block import pictures
-from foreword.core.event import Described, Draft, Erased
+from foreword.core.event import Described, Draft, Erased, Event
 from foreword.core.item import Interaction
 from foreword.core.reference import blocks_of
 from foreword.core.view import View
@@ -13,6 +13,7 @@ from foreword.errors import AppendConflict, ErasureIncomplete, NotErasable
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
+    from foreword.store.store import Store
 
 ERASABLE = frozenset(
     (
@@ -38,86 +39,104 @@ _RETRIES = 50
 
 
 def erase(session: Session, wanted: set[int], reason: str) -> tuple[int, ...]:
-    """See ``Session.erase``: what a fork shares is erased where it was said, and from there in every fork."""
+    """See ``Session.erase``: what a fork shares is erased where it was said, and from there in every fork.
+
+    One transaction for all of them, so that a crash leaves no fork behind with what was derived there.
+    """
     for seq in wanted:
         event = session.event(seq)
         if event.kind not in ERASABLE:
             raise NotErasable(session.id, seq, event.kind)
-    session.flush()
-    opened = session.view.fold.opened
-    parent = opened.parent if opened is not None else None
-    shared = {seq for seq in wanted if parent is not None and seq <= parent[1]}
-    if shared and parent is not None and session.store is not None:
-        erase(session.relative(parent[0]), shared, reason)
-        session.reload()
-        _erase_here(session, wanted - shared, reason, ())
-        return tuple(sorted(session.view.fold.erased))
-    return _erase_here(session, wanted, reason, ())
-
-
-def _erase_here(
-    session: Session, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...]
-) -> tuple[int, ...]:
-    """Erase here and then in the forks. ``inherited``: what the parent's erased results answered."""
-    opened = session.view.fold.opened
-    parent = opened.parent if opened is not None and session.store is not None else None
-    wanted = wanted | _derived(session.view, wanted, parent[1] + 1 if parent is not None else 0)
     if not wanted:
         return ()
-    answers = tuple(sorted({*inherited, *_answers(session.view, wanted)}))
-    body = Erased(targets=tuple(sorted(wanted)), reason=reason, answers=answers)
+    session.flush()
+    store = session.store
+    if store is None:
+        body = _erased(session.view, wanted, reason, ())
+        session.take(session.seal(Draft(body=body)))
+        return body.targets
     for _ in range(_RETRIES):
-        event = session.seal(Draft(body=body))
-        if session.store is None:
-            session.take(event)
-            return body.targets
+        bodies, events = _family(session, store, wanted, reason)
         try:
-            complete = session.store.erase(session.id, body.targets, event)
+            complete = store.erase(events)
         except AppendConflict:
             session.reload()
             continue
-        for row in session.store.sessions():
-            if row.parent is not None and row.parent[0] == session.id and min(wanted) <= row.parent[1]:
-                shared = {seq for seq in wanted if seq <= row.parent[1]}
-                _erase_here(session.relative(row.id), shared, reason, answers)
         session.reload()
+        targets = bodies[session.id].targets
         if not complete:
-            raise ErasureIncomplete(session.store.name, body.targets)
-        return body.targets
+            raise ErasureIncomplete(store.name, targets)
+        return targets
     raise AppendConflict(session.id, session.view.position, session.view.position)
 
 
-def _derived(view: View, wanted: set[int], own: int) -> set[int]:
-    """All that the engine made from these events, and each answer with a provider's summary of any of them.
+def _family(
+    session: Session, store: Store, wanted: set[int], reason: str
+) -> tuple[dict[str, Erased], dict[str, Event]]:
+    """Return what is erased in each session that holds one of these events, parents first, and the sealed events."""
+    asked, opened, top = {session.id: wanted}, {session.id: session}, session
+    while (parent := _parent(top)) and (shared := {seq for seq in asked[top.id] if seq <= parent[1]}):
+        top = top.relative(parent[0])
+        asked[top.id], opened[top.id] = shared, top
+    bodies = {top.id: _erased(top.view, asked[top.id], reason, ())}
+    events = {top.id: top.seal(Draft(body=bodies[top.id]))}
+    for fork in store.forks(top.id):
+        above = bodies.get(fork.parent)
+        shared = {seq for seq in above.targets if seq <= fork.at} if above is not None else set[int]()
+        if above is None or not shared:
+            continue
+        member = opened.get(fork.id) or session.relative(fork.id)
+        answers = tuple(answer for answer in above.answers if answer[0] <= fork.at)
+        bodies[fork.id] = _erased(member.view, shared | asked.get(fork.id, set()), reason, answers)
+        events[fork.id] = member.seal(Draft(body=bodies[fork.id]))
+    return bodies, events
+
+
+def _parent(session: Session) -> tuple[str, int] | None:
+    opened = session.view.fold.opened
+    return opened.parent if opened is not None else None
+
+
+def _erased(view: View, wanted: set[int], reason: str, inherited: tuple[tuple[int, int, int], ...]) -> Erased:
+    """Return what is erased in one log. ``inherited``: what the parent's erased results answered."""
+    gone = wanted | derived(view, wanted)
+    answers = tuple(sorted({*inherited, *_answers(view, gone)}))
+    return Erased(targets=tuple(sorted(gone)), reason=reason, answers=answers)
+
+
+def derived(view: View, wanted: set[int]) -> set[int]:
+    """All that still stands of what the engine made from these events, and of answers with a provider's summary of any.
 
     Causes point backwards, so one pass finds the first; what a summary says can't be read, so it may say anything.
-    The description of a picture goes with the last event that shows it; one before event ``own`` is the parent's, and
+    The description of a picture goes with the last event that shows it; one that a fork shares is its parent's, and
     goes by its word.
     """
+    opened = view.fold.opened
+    own = 0 if opened is None or opened.parent is None else opened.parent[1] + 1
     events = view.fold.events
     gone = set(wanted)
+    shown = _shown(view) if view.fold.described else {}
     for block in view.fold.compactions:
         covered = {seq for item in view.fold.items[: block.covers] for seq in item.events}
         if covered & wanted:
             gone.add(block.seq)
     for event in events:
         if isinstance(event.body, Described):
-            derived = event.seq >= own and _holders(view, event.body.picture) <= gone
+            made = event.seq >= own and shown.get(event.body.picture, set()) <= gone
         else:
-            derived = bool(gone.intersection(event.causes))
-        if derived and event.origin == "engine" and event.kind in ERASABLE:
+            made = bool(gone.intersection(event.causes))
+        if made and event.origin == "engine" and event.kind in ERASABLE:
             gone.add(event.seq)
     return {seq for seq in gone - wanted if events[seq].body is not None}
 
 
-def _holders(view: View, picture: str) -> set[int]:
-    """Return the events that show the picture of this digest."""
-    return {
-        event.seq
-        for event in view.fold.events
-        if event.body is not None
-        and any(image.digest == picture for image in pictures(blocks_of(event.body)))
-    }
+def _shown(view: View) -> dict[str, set[int]]:
+    """Return the events that show each picture, by its digest."""
+    found: dict[str, set[int]] = {}
+    for event in view.fold.events:
+        for image in pictures(blocks_of(event.body)) if event.body is not None else ():
+            found.setdefault(image.digest, set()).add(event.seq)
+    return found
 
 
 def _answers(view: View, wanted: set[int]) -> tuple[tuple[int, int, int], ...]:

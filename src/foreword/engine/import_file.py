@@ -84,7 +84,12 @@ def _try(store: Store, imported: Imported) -> Recorded:
         flaws = (*flaws, Flaw(code="erased_past", where=imported.source, text=text))
         grown = Growth(shared=len(facts), added=(), forked=False)
     session = Session.open(
-        store, name, format=imported.format, source=imported.source, project=imported.project
+        store,
+        name,
+        format=imported.format,
+        source=imported.source,
+        project=imported.project,
+        sub_context=imported.sub_context,
     )
     if len(facts_of(session.events)) != len(facts):
         raise AppendConflict(session.id, len(facts), len(session.events))
@@ -114,7 +119,8 @@ def _try(store: Store, imported: Imported) -> Recorded:
 def _recording(store: Store, imported: Imported) -> tuple[str, list[Event], Growth]:
     """Return the recording that the reading continues: of a session and its forks, that which agrees most."""
     best: tuple[str, list[Event], Growth] | None = None
-    for name in _family(store, imported.session):
+    family = [imported.session, *(fork.id for fork in store.forks(imported.session))]
+    for name in family if store.holds(imported.session) else ():
         facts = facts_of(store.load(name))
         grown = growth(_filled(facts, imported.drafts), imported.drafts)
         if not grown.forked or not grown.added:
@@ -137,12 +143,3 @@ def _filled(facts: Sequence[Event], drafts: Sequence[Draft]) -> list[Draft | Eve
         filled.append(stand_in if stand_in is not None and kind_of(stand_in.body) == fact.kind else fact)
         position += fact.body is None or import_key(fact) is not None
     return filled
-
-
-def _family(store: Store, session: str) -> list[str]:
-    """List a session and its forks, forks of forks too, newest last."""
-    family: list[str] = []
-    for row in store.sessions():
-        if row.id == session or (row.parent is not None and row.parent[0] in family):
-            family.append(row.id)
-    return family

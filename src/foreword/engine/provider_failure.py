@@ -36,6 +36,8 @@ ERRORS: dict[Kind, type[ProviderError]] = {
 REQUEST_IDS = ("request-id", "x-request-id", "apim-request-id", "x-amzn-requestid")
 RETRIED = frozenset({408, 409, 425, 429, 500, 502, 503, 504, 520, 522, 524, 529})
 """Statuses after which the same request may well succeed."""
+BUSY = 529
+"""The one failure of a server that says that nothing was run: Anthropic's `overloaded_error`."""
 LONGEST = 240
 QUOTED = 32
 """A run of so many characters of the request in an error is a quotation of it, and is cut away."""
@@ -50,7 +52,7 @@ class Refusal(Struct, frozen=True, kw_only=True):
 
 
 class Hidden(Struct, frozen=True, kw_only=True):
-    """What no error may show: the values of secrets, and the request."""
+    """What no error may show: the values of secrets, one that holds another before it, and the request."""
 
     secrets: Sequence[str]
     request: bytes
@@ -106,6 +108,25 @@ def may_retry(refusal: Refusal, error: ProviderError) -> bool:
     return word == "true" or refusal.status in RETRIED
 
 
+def may_cost(error: BaseException) -> bool:
+    """Whether the failed attempt may be billed; not where the request was refused before a model could run.
+
+    A server's own failure is no refusal: a gateway that gave up waiting had handed the request on.
+    """
+    status = error.status if isinstance(error, ProviderError) else None
+    refused = isinstance(error, ContextOverflow) or status == BUSY
+    return not refused and (status is None or not 300 <= status < 500)
+
+
+def reason(error: BaseException) -> str:
+    """Return why a connection failed, in words that hold no address but a host's: a proxy's may hold a password."""
+    kind = type(error).__name__
+    if isinstance(error, OSError):
+        return f"{kind}: {error}"[:200]
+    status = getattr(error, "status", None)
+    return kind if status is None else f"{kind}: status {status}"
+
+
 def request_id(headers: Mapping[str, str]) -> str | None:
     """Return the provider's id of a request, if it is one: short and plain."""
     found = next((headers[name] for name in REQUEST_IDS if name in headers), None)
@@ -114,10 +135,10 @@ def request_id(headers: Mapping[str, str]) -> str | None:
 
 def cleaned(text: str, hidden: Hidden) -> str:
     """Return a provider's words on one short line, without secrets and without what quotes the request."""
-    text = " ".join(text[: 4 * LONGEST].split())
-    text = "".join(char if char.isprintable() else "\ufffd" for char in text)
-    for secret in hidden.secrets:
+    for secret in hidden.secrets:  # before anything is cut: the beginning of a key is a secret too
         text = text.replace(secret, "***")
+    text = " ".join(text.split())[: 4 * LONGEST]
+    text = "".join(char if char.isprintable() else "\ufffd" for char in text)
     mask = "\0"
     masked = text.replace(hidden.model, mask) if len(hidden.model) >= 8 else text
     for at in range(len(masked) - QUOTED + 1):

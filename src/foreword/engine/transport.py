@@ -23,7 +23,7 @@ from foreword.compiler.compile import Compiled
 from foreword.core.endpoint import Endpoint
 from foreword.engine.answering import Answering, Sent
 from foreword.engine.outgoing import Outgoing, counting, outgoing
-from foreword.engine.provider_failure import Hidden, may_retry, refused
+from foreword.engine.provider_failure import Hidden, may_cost, may_retry, refused
 from foreword.engine.upstream import Connections, Silent, Upstream
 from foreword.errors import ConnectionFailed
 
@@ -70,11 +70,15 @@ RETRIES = Retries()
 
 
 class _Opened(NamedTuple):
-    """An answer whose first bytes have come, after so many attempts; times are of the monotonic clock."""
+    """An answer whose first bytes have come, after so many attempts; times are of the monotonic clock.
+
+    ``lost``: of the attempts before, those that may have been billed.
+    """
 
     upstream: Upstream
     hidden: Hidden
     attempts: int
+    lost: int
     began: float
     deadline: float | None
 
@@ -155,6 +159,7 @@ class Transport:
             opened.upstream,
             opened.hidden,
             attempts=opened.attempts,
+            lost=opened.lost,
             began=opened.began,
             idle=self.timeouts.idle,
             deadline=opened.deadline,
@@ -166,13 +171,12 @@ class Transport:
 
     async def _open(self, endpoint: Endpoint, out: Outgoing) -> _Opened:
         key = endpoint.key_headers(self._environ)
-        secrets = [self._environ[endpoint.key_env].strip()] if key and endpoint.key_env else []
-        hidden = Hidden(secrets=secrets, request=out.body, model=out.model)
+        hidden = Hidden(secrets=endpoint.secrets(self._environ), request=out.body, model=out.model)
         headers = {**out.headers(endpoint), **key}
         began = time.monotonic()
         total = self.timeouts.total
         deadline = None if total is None else began + total
-        attempt = 0
+        attempt = lost = 0
         while True:
             attempt += 1
             try:
@@ -182,13 +186,15 @@ class Transport:
                 again = not isinstance(error, Silent)
             else:
                 if upstream.status < 300:
-                    return _Opened(upstream, hidden, attempt, began, deadline)
+                    return _Opened(upstream, hidden, attempt, lost, began, deadline)
                 refusal = await upstream.refusal()
                 failed = refused(endpoint, refusal, hidden, attempt)
                 again = may_retry(refusal, failed)
             wait = self.retries.wait(attempt, failed.retry_after, self._chance()) if again else None
             if wait is None or (deadline is not None and time.monotonic() + wait >= deadline):
+                failed.lost = lost
                 raise failed
+            lost += may_cost(failed)
             await asyncio.sleep(wait)
 
     def _first_byte(self, deadline: float | None) -> float | None:

@@ -11,7 +11,7 @@ from urllib.request import getproxies, proxy_bypass
 
 from foreword.core.endpoint import Endpoint
 from foreword.engine.outgoing import Outgoing
-from foreword.engine.provider_failure import Refusal
+from foreword.engine.provider_failure import Refusal, reason
 from foreword.errors import ConnectionFailed, MissingExtra
 
 if TYPE_CHECKING:
@@ -146,7 +146,7 @@ class Connections:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
                 raise Silent(endpoint.shown, said=f"no byte of an answer within {within or 0:g} s") from error
-            raise ConnectionFailed(endpoint.shown, said=f"{type(error).__name__}: {error}"[:200]) from error
+            raise ConnectionFailed(endpoint.shown, said=reason(error)) from error
         else:
             taken, response = response, None
             return Upstream(endpoint, taken, first, began)

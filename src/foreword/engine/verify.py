@@ -6,7 +6,18 @@ from collections.abc import Iterator, Sequence
 
 from msgspec import Struct
 
-from foreword.core.event import Answered, Event, Repaired, RequestSent, Revoked, Rewritten, SessionOpened
+from foreword.core.event import (
+    Answered,
+    Erased,
+    Event,
+    Repaired,
+    RequestSent,
+    Revoked,
+    Rewritten,
+    SessionOpened,
+)
+from foreword.core.view import View
+from foreword.engine.erasing import derived
 from foreword.engine.reading import find
 from foreword.errors import ForewordError, Gone, LogError, StoreError
 from foreword.store.store import Store
@@ -48,13 +59,14 @@ def verify(store: Store, session: str | None = None) -> Proof:
         Fault(code=found.code, where=_where(store.name, found.session, found.seq), text=found.fault)
         for found in stored
     ]
-    names = [session] if session is not None else [row.id for row in store.sessions()]
+    known = {row.id: row.events for row in store.sessions(session)}
+    names = [session] if session is not None else list(known)
     events = artifacts = 0
     for name in names:
         try:
             log = store.load(name)
         except (LogError, StoreError) as error:
-            events += next(row.events for row in store.sessions() if row.id == name)
+            events += known.get(name, 0)
             if name not in damaged:
                 problems.append(Fault(code="unreadable", where=name, text=str(error)))
             continue
@@ -62,6 +74,7 @@ def verify(store: Store, session: str | None = None) -> Proof:
         references = _references(log)
         artifacts += len(references)
         problems += _sources(name, log)
+        problems += _left(name, log)
         problems += _unread(store, name, log, references)
     return Proof(sessions=len(names), events=events, artifacts=artifacts, problems=tuple(problems))
 
@@ -94,6 +107,27 @@ def _sources(name: str, log: Sequence[Event]) -> Iterator[Fault]:
             if not isinstance(asked.body, RequestSent):
                 text = f"it answers event {body.request}, which is a {asked.kind} and no request"
                 yield Fault(code="source", where=f"{name}#{event.seq}", text=text)
+
+
+def _left(name: str, log: Sequence[Event]) -> Iterator[Fault]:
+    """Yield what was derived from events before they were erased and still stands: an erasure did not come here.
+
+    What names them as its cause since then was made of what stood in their place.
+    """
+    gone = {event.seq for event in log if event.body is None}
+    if not gone:
+        return
+    said = {
+        target: event.seq for event in log if isinstance(event.body, Erased) for target in event.body.targets
+    }
+    together: dict[int, set[int]] = {}
+    for seq in gone:
+        together.setdefault(said.get(seq, len(log)), set()).add(seq)
+    view = View.of(log)
+    left = {seq for end, wanted in together.items() for seq in derived(view, wanted) if seq < end}
+    for seq in sorted(left):
+        text = f"{log[seq].kind} was derived from an erased event and still stands; erase that event again"
+        yield Fault(code="erasing", where=f"{name}#{seq}", text=text)
 
 
 def _named(event: Event) -> tuple[int, ...]:

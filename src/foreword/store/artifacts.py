@@ -14,6 +14,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from foreword.store import zstd
+from foreword.store.place import sync_folder
 
 BLANK = b"\0" * 65_536
 
@@ -43,15 +44,13 @@ class Artifacts:
 
         Raises: OSError.
         """
-        folders: set[Path] = set()
+        folders = {self.folder}  # whoever made a folder below may not have come to syncing its name
         for address, payload in payloads.items():
             path = self.path(address)
             folders.add(path.parent)
             if self.has(address):
                 continue  # its folder is synced all the same: whoever wrote it may not have come to that
-            if not path.parent.is_dir():
-                path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-                folders.add(self.folder)
+            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             draft = path.with_name(f"{path.name}.{secrets.token_hex(4)}.tmp")
             with open(draft, "xb") as file:
                 file.write(zstd.compress(payload))
@@ -60,7 +59,7 @@ class Artifacts:
             with suppress(FileNotFoundError):  # an erasure swept it; under the write lock it's written again
                 draft.rename(path)
         for folder in folders:
-            _sync_folder(folder)
+            sync_folder(folder)
 
     def read(self, address: bytes) -> bytes:
         """Return the payload.
@@ -94,12 +93,4 @@ class Artifacts:
             file.flush()
             os.fsync(file.fileno())
         doomed.unlink()
-        _sync_folder(path.parent)
-
-
-def _sync_folder(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+        sync_folder(path.parent)

@@ -29,7 +29,6 @@ MOVES: tuple[tuple[type[apsw.Error], str], ...] = (
     (apsw.LockedError, "another process holds it; end that process or try again"),
     (apsw.CantOpenError, "check that its folder exists and can be written"),
     (apsw.PermissionsError, "make its folder and files writable"),
-    (apsw.ForkingViolationError, "open the store again after a fork"),
     (apsw.IOError, "check the disk and its free space"),
 )
 

@@ -1,37 +1,53 @@
 """Erasing payloads so that no file of the store holds them.
 
-Three steps, each safe to repeat: rows and units are emptied and the `Erased` event appended in one
-transaction, which also counts the erasure as unfinished; artifacts that no event names are shredded; the
-database is written anew and its write-ahead log emptied. A crash between them is made good by whoever opens
-the store next.
+Three steps, each safe to repeat: rows and units are emptied and the `Erased` events of all sessions that share
+what goes appended in one transaction, which also counts the erasure as unfinished; artifacts that no event names
+are shredded; the database is written anew and its write-ahead log emptied. A crash between them is made good by
+whoever opens the store next.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import apsw
 
-from foreword.errors import UnknownEvent
+from foreword.errors import AppendConflict, UnknownEvent
 from foreword.store.artifacts import Artifacts
 from foreword.store.connection import BUSY_MS
 from foreword.store.database import Database
 from foreword.store.log import Tenant
+from foreword.store.scratch import scratching
 from foreword.store.sessions import forks, head, number_or_raise, spans
 
 PATIENCE_MS = 1_000
 """How long emptying the write-ahead log waits for readers of older pages."""
 
 
-def empty(db: Database, tenant: Tenant, session: str, targets: Sequence[int], store: str) -> None:
-    """Remove nonce and payload of events, and every stored unit that may repeat them.
+def empty(db: Database, tenant: Tenant, wanted: Mapping[str, Sequence[int]], store: str) -> None:
+    """Remove nonce and payload of events, by session, and every stored unit that may repeat them.
 
     An event that a fork shares is emptied where it is kept, in the parent's rows.
 
-    Raises: UnknownSession; UnknownEvent.
+    Raises: UnknownSession; UnknownEvent; AppendConflict when another session shares one of them.
     """
-    number = number_or_raise(db, tenant.number, session, store)
+    numbers = {number_or_raise(db, tenant.number, session, store): session for session in wanted}
+    touched: set[int] = set()
+    for number, session in numbers.items():
+        touched |= _empty(db, tenant, number, session, wanted[session])
+    for number in touched - numbers.keys():
+        name = db.execute("SELECT session FROM session WHERE id = ?", (number,)).get
+        end = head(db, tenant.number, number)
+        raise AppendConflict(name, 0, end.seq if end else 0)
+    db.executemany(
+        "DELETE FROM units WHERE tenant = ? AND session = ?", [(tenant.number, number) for number in touched]
+    )
+    db.execute("UPDATE store SET erasures_begun = erasures_begun + 1")
+
+
+def _empty(db: Database, tenant: Tenant, number: int, session: str, targets: Sequence[int]) -> set[int]:
+    """Empty events of one session; return all that share one of them."""
     parts = spans(db, tenant.number, number)
     touched = {number}
     for seq in targets:
@@ -46,10 +62,7 @@ def empty(db: Database, tenant: Tenant, session: str, targets: Sequence[int], st
             end = head(db, tenant.number, number)
             raise UnknownEvent(session, seq, end.seq if end else 0)
         touched |= {owner, *forks(db, tenant.number, owner, since=seq)}
-    db.executemany(
-        "DELETE FROM units WHERE tenant = ? AND session = ?", [(tenant.number, number) for number in touched]
-    )
-    db.execute("UPDATE store SET erasures_begun = erasures_begun + 1")
+    return touched
 
 
 def unfinished(db: Database) -> int:
@@ -69,7 +82,7 @@ def finish(db: Database, artifacts: Artifacts) -> bool:
         return True
     try:
         begun = _shred_unnamed(db, artifacts)
-        _rebuild(db)
+        _rebuild(db, artifacts)
         db.set_busy_timeout(PATIENCE_MS)
         db.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_TRUNCATE)
         # An erasure that another process began since then is not among those that end here.
@@ -92,17 +105,15 @@ def _shred_unnamed(db: Database, artifacts: Artifacts) -> int:
         db.execute("ROLLBACK")
 
 
-def _rebuild(db: Database) -> None:
+def _rebuild(db: Database, artifacts: Artifacts) -> None:
     """Write the database anew, in order.
 
     ``secure_delete`` clears the cell that goes, but not copies that SQLite left in the gaps of other pages
     when it once moved that row between them; a page written anew has no such gap.
     """
-    db.pragma("temp_store", "FILE")  # a copy as large as the database; it holds nothing of what was erased
-    try:
-        db.execute("VACUUM")
-    finally:
-        db.pragma("temp_store", "MEMORY")
+    with scratching(db.filename, artifacts) as another:  # the copy holds what may be erased later
+        another.set_busy_timeout(BUSY_MS)
+        another.execute("VACUUM")
 
 
 def unnamed(db: Database, artifacts: Artifacts) -> list[Path]:

@@ -129,6 +129,26 @@ def rows(
             raise LogCorrupt(session, seq, f"its row can't be read: {error}") from error
 
 
+def events(
+    db: Database, tenant: Tenant, session: str, artifacts: Artifacts, *, since: int, store: str
+) -> list[Event]:
+    """Return a session's events from seq ``since`` on, one for each seq: by these they are looked up.
+
+    Raises: UnknownSession; ArtifactMissing; LogCorrupt, also when one is missing between others.
+    """
+    found: list[Event] = []
+    for row, event in rows(db, tenant, session, since=since, store=store):
+        if event.seq != since + len(found):
+            raise LogCorrupt(session, since + len(found), "it is missing, and later ones are there")
+        found.append(read_event(row, event, session, artifacts))
+    own = spans(db, tenant.number, number_or_raise(db, tenant.number, session, store))[-1].first
+    if since + len(found) <= own:
+        raise LogCorrupt(
+            session, since + len(found), "it is missing, and so is all that the session holds itself"
+        )
+    return found
+
+
 def read_payload(row: Row, session: str, artifacts: Artifacts) -> bytes | None:
     """Return the payload of a row read with ``COLUMNS``; None: erased.
 

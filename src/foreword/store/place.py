@@ -22,13 +22,17 @@ class Place(Struct, frozen=True, kw_only=True):
     artifacts: Path
 
     def make(self) -> None:
-        """Create the folders, readable by their owner alone.
+        """Create the folders, readable by their owner alone, and sync their names.
 
         Raises: StoreUnavailable.
         """
+        folder = self.database.parent
         try:
-            self.database.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            missing = [each for each in (folder, *folder.parents) if not each.exists()]
+            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
             self.artifacts.mkdir(mode=0o700, exist_ok=True)
+            for made in (self.artifacts, *missing):
+                sync_folder(made.parent)
         except OSError as error:
             raise self._refused(error) from error
 
@@ -45,6 +49,15 @@ class Place(Struct, frozen=True, kw_only=True):
     def _refused(self, error: OSError) -> StoreUnavailable:
         fault = f"{error.filename}: {error.strerror or type(error).__name__}"
         return StoreUnavailable(self.name, fault, "name a folder that can be written")
+
+
+def sync_folder(folder: Path) -> None:
+    """Sync the names that stand in a folder: a file that is synced may still lose its own. Raises: OSError."""
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def place_of(name: str | os.PathLike[str]) -> Place:

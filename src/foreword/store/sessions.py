@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
 from itertools import count
 from typing import NamedTuple
 
@@ -17,6 +16,34 @@ from foreword.store.database import Database
 END = 2**62
 SHOWN = 5
 LONGEST_NAME = 200
+LAST_CHARACTER = chr(0x10FFFF)
+
+# A `+` keeps SQLite from the index by tenant, which would lead it through every session; so does CROSS JOIN.
+FORKS = """
+    WITH RECURSIVE below (id) AS (
+        SELECT id FROM session WHERE +tenant = ? AND parent = ? AND parent_at >= ?
+        UNION
+        SELECT s.id FROM below CROSS JOIN session s ON s.parent = below.id
+        WHERE +s.tenant = ? AND s.parent_at >= ?
+    )
+    SELECT s.id, s.session, p.session, s.parent_at
+    FROM below CROSS JOIN session s ON s.id = below.id CROSS JOIN session p ON p.id = s.parent ORDER BY s.id
+"""
+BEGUN = """
+    SELECT session, alias, id FROM session WHERE tenant = ? AND session BETWEEN ? AND ?
+    UNION
+    SELECT session, alias, id FROM session WHERE +tenant = ? AND alias BETWEEN ? AND ?
+    ORDER BY id LIMIT ?
+"""
+LISTING = """
+    SELECT s.session, s.alias, s.format, s.source, p.session, s.parent_at, first.at, last.at, last.seq
+    FROM session s LEFT JOIN session p ON p.id = s.parent
+    JOIN event first ON first.tenant = s.tenant AND first.session = s.id
+        AND first.seq = (SELECT min(seq) FROM event WHERE tenant = s.tenant AND session = s.id)
+    JOIN event last ON last.tenant = s.tenant AND last.session = s.id
+        AND last.seq = (SELECT max(seq) FROM event WHERE tenant = s.tenant AND session = s.id)
+    WHERE s.tenant = ?
+"""
 
 
 class SessionRow(Struct, frozen=True, kw_only=True):
@@ -42,6 +69,14 @@ class Span(NamedTuple):
     number: int
     first: int
     last: int
+
+
+class Fork(NamedTuple):
+    """A session that continues another: their ids, and the last event that they share."""
+
+    id: str
+    parent: str
+    at: int
 
 
 class Head(NamedTuple):
@@ -95,14 +130,10 @@ def head(db: Database, tenant: int, number: int, *, last: int = END) -> Head | N
     return None
 
 
-def forks(db: Database, tenant: int, number: int, *, since: int) -> Iterator[int]:
-    """Yield the sessions that share event ``since`` or a later one of this session, forks of forks too."""
-    below = db.execute(
-        "SELECT id FROM session WHERE tenant = ? AND parent = ? AND parent_at >= ?", (tenant, number, since)
-    ).fetchall()
-    for (child,) in below:
-        yield child
-        yield from forks(db, tenant, child, since=since)
+def forks(db: Database, tenant: int, number: int, *, since: int) -> dict[int, Fork]:
+    """Return by number the sessions that share event ``since`` of this one, forks of forks too, as they were made."""
+    rows = db.execute(FORKS, (tenant, number, since, tenant, since))
+    return {child: Fork(session, parent, at) for child, session, parent, at in rows}
 
 
 def insert(db: Database, tenant: int, opened: SessionOpened, store: str) -> Head | None:
@@ -131,20 +162,12 @@ def insert(db: Database, tenant: int, opened: SessionOpened, store: str) -> Head
     return follows
 
 
-def listing(db: Database, tenant: int) -> list[SessionRow]:
-    """List every session, in the order of their making."""
-    rows = db.execute(
-        """
-        SELECT s.session, s.alias, s.format, s.source, p.session, s.parent_at, first.at, last.at, last.seq
-        FROM session s LEFT JOIN session p ON p.id = s.parent
-        JOIN event first ON first.tenant = s.tenant AND first.session = s.id
-            AND first.seq = coalesce(s.parent_at + 1, 0)
-        JOIN event last ON last.tenant = s.tenant AND last.session = s.id
-            AND last.seq = (SELECT max(seq) FROM event WHERE tenant = s.tenant AND session = s.id)
-        WHERE s.tenant = ? ORDER BY s.id
-        """,
-        (tenant,),
-    )
+def listing(db: Database, tenant: int, session: str | None = None) -> list[SessionRow]:
+    """List every session that holds an event, in the order of their making, or the one of this id alone."""
+    if session is None:
+        rows = db.execute(f"{LISTING} ORDER BY s.id", (tenant,))
+    else:
+        rows = db.execute(f"{LISTING} AND s.session = ?", (tenant, session))
     return [
         SessionRow(
             id=session,
@@ -165,15 +188,22 @@ def resolve(db: Database, tenant: int, name: str, store: str) -> str:
 
     Raises: UnknownSession, with the names it may have meant.
     """
-    known = db.execute("SELECT session, alias FROM session WHERE tenant = ?", (tenant,)).fetchall()
-    for column in (0, 1):
-        for row in known:
-            if row[column] == name:
-                return row[0]
-    begun = [row for row in known if name and (row[0].startswith(name) or row[1].startswith(name))]
+    try:
+        name.encode()
+    except UnicodeEncodeError:  # half a character, which no name in the database holds
+        raise UnknownSession(name, store) from None
+    for column in ("session", "alias"):
+        found = db.execute(
+            f"SELECT session FROM session WHERE tenant = ? AND {column} = ?", (tenant, name)
+        ).get
+        if found is not None:
+            return found
+    end = name + LAST_CHARACTER
+    limit = SHOWN if name else 0
+    begun = db.execute(BEGUN, (tenant, name, end, tenant, name, end, limit)).fetchall()
     if len(begun) == 1:
         return begun[0][0]
-    close = tuple(f"{alias} ({session})" for session, alias in begun[:SHOWN])
+    close = tuple(f"{alias} ({session})" for session, alias, _ in begun)
     raise UnknownSession(name, store, close or close_names(db, tenant, name))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import secrets
 import threading
 import weakref
@@ -12,7 +13,7 @@ from typing import Self, TypeVar
 
 import apsw
 
-from foreword.core.event import Event
+from foreword.core.event import Erased, Event
 from foreword.core.request import Unit
 from foreword.errors import ArtifactMissing, LogCorrupt, StoreUnavailable
 from foreword.store import erase, log, sessions
@@ -21,9 +22,16 @@ from foreword.store.connection import connect, unavailable
 from foreword.store.database import Database
 from foreword.store.log import Tenant
 from foreword.store.place import Place, place_of
-from foreword.store.rows import pack
-from foreword.store.sessions import SessionRow
-from foreword.store.verify import Problem, lost_sessions, readable, session_problems, store_problems
+from foreword.store.rows import Packed, pack
+from foreword.store.sessions import Fork, SessionRow
+from foreword.store.verify import (
+    Problem,
+    lost_sessions,
+    readable,
+    session_problems,
+    store_problems,
+    stray_events,
+)
 from foreword.store.writer import Work, Writer
 
 KEY_BYTES = 32
@@ -47,6 +55,7 @@ class Store:
         self._local = threading.local()
         self._readers: weakref.WeakSet[Database] = weakref.WeakSet()
         self._closed = False
+        self._process = os.getpid()
 
     @classmethod
     def open(cls, place: str | Path, *, tenant: str = "local", read_only: bool = False) -> Self:
@@ -75,9 +84,26 @@ class Store:
         store.finish_erasing()
         return store
 
-    def sessions(self) -> list[SessionRow]:
-        """List the tenant's sessions in the order of their making."""
-        return self._read(lambda db: sessions.listing(db, self._tenant.number))
+    def sessions(self, session: str | None = None) -> list[SessionRow]:
+        """List the tenant's sessions in the order of their making, or the one of this id alone."""
+        return self._read(lambda db: sessions.listing(db, self._tenant.number, session))
+
+    def holds(self, session: str) -> bool:
+        """Whether there is a session of this id."""
+        return self._read(lambda db: sessions.number_of(db, self._tenant.number, session)) is not None
+
+    def forks(self, session: str) -> list[Fork]:
+        """List the sessions that share events of this one, forks of forks too, in the order of their making.
+
+        A session that isn't there has none.
+        """
+
+        def read(db: Database) -> list[Fork]:
+            number = sessions.number_of(db, self._tenant.number, session)
+            found = {} if number is None else sessions.forks(db, self._tenant.number, number, since=0)
+            return list(found.values())
+
+        return self._read(read)
 
     def resolve(self, name: str) -> str:
         """Return the id of the session with this id, alias, or unique beginning of one.
@@ -97,14 +123,11 @@ class Store:
     def load(self, session: str, *, since: int = 0) -> list[Event]:
         """Return the session's events from seq ``since`` on, in order; a fork's begin with its parent's.
 
-        Raises: UnknownSession; ArtifactMissing; LogCorrupt when a payload can't be read.
+        Raises: UnknownSession; ArtifactMissing; LogCorrupt when one is missing or its payload can't be read.
         """
 
         def read(db: Database) -> list[Event]:
-            return [
-                log.read_event(row, event, session, self._artifacts)
-                for row, event in log.rows(db, self._tenant, session, since=since, store=self.name)
-            ]
+            return log.events(db, self._tenant, session, self._artifacts, since=since, store=self.name)
 
         try:
             return self._read(read)
@@ -132,27 +155,40 @@ class Store:
         Raises: AppendConflict when another writer was first (nothing is stored); UnknownSession; LogCorrupt
         when the events don't chain; StoreUnavailable.
         """
-        if events:
-            self._append(session, events, units or {})
+        if not events:
+            return
+        packed = self._packed(session, events)
+        encoded = {seq: log.pack_units(added) for seq, added in (units or {}).items()}
+        self._write(
+            lambda db: log.append(db, self._tenant, session, packed, encoded, self._artifacts, self.name)
+        )
 
-    def erase(self, session: str, targets: Sequence[int], erased_event: Event) -> bool:
-        """Remove the payloads of ``targets`` from every file and append the event that says so.
+    def erase(self, erased: Mapping[str, Event]) -> bool:
+        """Remove what `Erased` events target from every file, and append them, one by session: all or nothing.
 
-        The store's copies of units of every session that shares a target go too. ``erased_event`` is sealed
-        against the session's head. An event that a fork shares is erased in its parent.
+        Each is sealed against its session's head. An event that a fork shares is erased in its parent, so every session
+        that shares one is named here, parents before their forks. The store's copies of their units go too.
 
         Returns True when no file holds them any more; False when another connection still reads an older
         state of the database, so that its write-ahead log keeps old pages until `finish_erasing` succeeds
         (it is tried again whenever the store is opened).
 
-        Raises: AppendConflict; UnknownSession; UnknownEvent; StoreUnavailable.
+        Raises: AppendConflict when a session grew, or another shares a target; UnknownSession; UnknownEvent;
+        LogCorrupt for an event of another kind; StoreUnavailable.
         """
-        self._append(
-            session,
-            [erased_event],
-            {},
-            before=lambda db: erase.empty(db, self._tenant, session, targets, self.name),
-        )
+        targets: dict[str, tuple[int, ...]] = {}
+        for session, event in erased.items():
+            if not isinstance(event.body, Erased):
+                raise LogCorrupt(session, event.seq, f"it erases nothing, being a {event.kind}")
+            targets[session] = event.body.targets
+        packed = {session: self._packed(session, [event]) for session, event in erased.items()}
+
+        def work(db: Database) -> None:
+            erase.empty(db, self._tenant, targets, self.name)
+            for session, items in packed.items():
+                log.append(db, self._tenant, session, items, {}, self._artifacts, self.name)
+
+        self._write(work)
         return self.finish_erasing()
 
     def finish_erasing(self) -> bool:
@@ -179,14 +215,13 @@ class Store:
         """
 
         def prove(db: Database) -> list[Problem]:
-            listed = sessions.listing(db, self._tenant.number)
             if session is not None:
                 sessions.number_or_raise(db, self._tenant.number, session, self.name)
-                listed = [row for row in listed if row.id == session]
-            checks = [session_problems(db, self._tenant, row, self._artifacts) for row in listed]
+            listed = sessions.listing(db, self._tenant.number, session)
+            checks = [lost_sessions(db, self._tenant.number, session)]
+            checks += [session_problems(db, self._tenant, row, self._artifacts) for row in listed]
             if session is None:
-                checks.insert(0, store_problems(db, self._artifacts))
-                checks.insert(1, lost_sessions(db, self._tenant.number))
+                checks = [store_problems(db, self._artifacts), stray_events(db, self._tenant.number), *checks]
             return [problem for check in checks for problem in readable(check)]
 
         return self._read(prove)
@@ -199,6 +234,8 @@ class Store:
     def close(self) -> None:
         """Finish what is queued and close every connection; closing twice is closing once."""
         self._closed = True
+        if os.getpid() != self._process:
+            return  # they are those of the process before the fork
         for reader in list(self._readers):
             reader.close()
         if self._writer:
@@ -212,30 +249,18 @@ class Store:
     ) -> None:
         self.close()
 
-    def _append(
-        self,
-        session: str,
-        events: Sequence[Event],
-        units: Mapping[int, Sequence[Unit]],
-        *,
-        before: Callable[[Database], None] | None = None,
-    ) -> None:
+    def _packed(self, session: str, events: Sequence[Event]) -> list[Packed]:
+        """Return events ready for their rows, with their artifacts written."""
         packed = [pack(event, session, self._tenant.key) for event in events]
-        encoded = {seq: log.pack_units(added) for seq, added in units.items()}
         if large := {item.address: item.large for item in packed if item.address and item.large}:
             try:
                 self._artifacts.write(large)
             except OSError as error:
                 raise self._disk_fault(error) from error
-
-        def work(db: Database) -> None:
-            if before:
-                before(db)
-            log.append(db, self._tenant, session, packed, encoded, self._artifacts, self.name)
-
-        self._write(work)
+        return packed
 
     def _write(self, work: Work, *, alone: bool = False) -> bool:
+        self._check_process()
         if self._writer is None:
             raise StoreUnavailable(self.name, "is open for reading only", "open it without read_only")
         try:
@@ -245,6 +270,7 @@ class Store:
 
     def _read(self, work: Callable[[Database], T]) -> T:
         """Run a read in one snapshot on this thread's own connection."""
+        self._check_process()
         if self._closed:
             raise StoreUnavailable(self.name, "is closed", "open it again")
         try:
@@ -260,6 +286,11 @@ class Store:
         except UnicodeDecodeError as error:
             fault = f"text in its database is damaged: {error}"
             raise StoreUnavailable(self.name, fault, "restore a backup") from error
+
+    def _check_process(self) -> None:
+        """Raises: StoreUnavailable after a fork, which no connection of SQLite and no thread survives."""
+        if os.getpid() != self._process:
+            raise StoreUnavailable(self.name, "was opened before a fork", "open it again in this process")
 
     def _disk_fault(self, error: OSError) -> StoreUnavailable:
         fault = f"{error.filename or self._place.artifacts}: {error.strerror or type(error).__name__}"

@@ -16,7 +16,13 @@ from foreword.store.artifacts import Artifacts, address_of
 from foreword.store.database import Database
 from foreword.store.log import Tenant
 from foreword.store.rows import ARTIFACT, COLUMNS, PAYLOAD, Row, event_of
-from foreword.store.sessions import SessionRow, forks, listing, number_of, spans
+from foreword.store.sessions import SessionRow, forks, number_of, spans
+
+LOST = """
+    SELECT session FROM session s WHERE tenant = ? AND NOT EXISTS (
+        SELECT 1 FROM event WHERE tenant = s.tenant AND session = s.id AND seq = coalesce(s.parent_at + 1, 0)
+    )
+"""
 
 
 class Problem(Struct, frozen=True, kw_only=True):
@@ -144,7 +150,7 @@ def _erased(db: Database, tenant: Tenant, session: str, artifacts: Artifacts) ->
     number = number_of(db, tenant.number, session)
     assert number is not None, "the caller read its rows"
     owners = {span.number: span for span in spans(db, tenant.number, number)}
-    family = {fork for owner in owners for fork in forks(db, tenant.number, owner, since=0)} | owners.keys()
+    family = {*owners, *(fork for owner in owners for fork in forks(db, tenant.number, owner, since=0))}
     found: set[int] = set()
     query = f"SELECT {COLUMNS} FROM event WHERE tenant = ? AND session = ? AND kind = 'erased'"
     for member in family:
@@ -165,12 +171,15 @@ def _holds(span: tuple[int, int, int] | None, seq: int) -> bool:
     return span is not None and span[1] <= seq <= span[2]
 
 
-def lost_sessions(db: Database, tenant: int) -> Iterator[Problem]:
-    """Name sessions whose first event is missing, which no listing shows, and events whose session is."""
-    known = {row.id for row in listing(db, tenant)}
-    for (session,) in db.execute("SELECT session FROM session WHERE tenant = ?", (tenant,)):
-        if session not in known:
-            yield Problem(code="session", fault="its first event is missing", session=session)
+def lost_sessions(db: Database, tenant: int, session: str | None) -> Iterator[Problem]:
+    """Name the sessions whose own first event is missing, of all or of the one of this id."""
+    one, names = ("", ()) if session is None else (" AND session = ?", (session,))
+    for (name,) in db.execute(f"{LOST}{one}", (tenant, *names)):
+        yield Problem(code="session", fault="its first event is missing", session=name)
+
+
+def stray_events(db: Database, tenant: int) -> Iterator[Problem]:
+    """Tell of events whose session is missing."""
     [[strays]] = db.execute(
         "SELECT count(*) FROM event WHERE tenant = ? AND session NOT IN (SELECT id FROM session)", (tenant,)
     )

@@ -6,7 +6,6 @@ takes all that is queued, runs each job inside a savepoint of its own, commits o
 
 from __future__ import annotations
 
-import os
 import threading
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
@@ -48,8 +47,7 @@ class Writer:
         self._db = db
         self._queue: SimpleQueue[Job | None] = SimpleQueue()
         self._gate = threading.Lock()
-        self._closed = False
-        self._process = os.getpid()
+        self._ended = ""
         self._thread = threading.Thread(target=self._serve, name="foreword-store-writer", daemon=True)
         self._thread.start()
 
@@ -58,65 +56,78 @@ class Writer:
 
         Raises: what the work raises, and StoreUnavailable when the commit fails.
         """
-        if os.getpid() != self._process:
-            raise StoreUnavailable(
-                self._place.name, "was opened before a fork", "open it again in this process"
-            )
         job = Job(work, alone=alone)
         with self._gate:
-            if self._closed:
-                raise StoreUnavailable(self._place.name, "is closed", "open it again")
+            if self._ended:
+                raise StoreUnavailable(self._place.name, self._ended, "open it again")
             self._queue.put(job)
         return job.outcome.result()
 
     def close(self) -> None:
         """Finish what is queued, then end the thread and close its connection."""
         with self._gate:
-            if self._closed or os.getpid() != self._process:
-                return
-            self._closed = True
-            self._queue.put(None)
+            if not self._ended:
+                self._ended = "is closed"
+                self._queue.put(None)
         self._thread.join()
-        self._db.close()
 
     def _serve(self) -> None:
-        ended = False
-        while not ended:
-            taken = [self._queue.get()]
-            while len(taken) < GROUP and not self._queue.empty():
-                taken.append(self._queue.get())
-            ended = None in taken
-            jobs = [job for job in taken if job is not None]
-            self._commit([job for job in jobs if not job.alone])
-            for job in jobs:
-                if job.alone:
-                    self._settle(job, *self._try(job))
+        taken: list[Job | None] = []
+        try:
+            while None not in taken:
+                taken = [self._queue.get()]
+                while len(taken) < GROUP and not self._queue.empty():
+                    taken.append(self._queue.get())
+                jobs = [job for job in taken if job is not None]
+                self._commit([job for job in jobs if not job.alone])
+                for job in jobs:
+                    if job.alone:
+                        self._settle(job, *self._try(job))
+        except BaseException as error:  # noqa: BLE001 - carried to all who wait
+            self._give_up(taken, error)
+        finally:
+            self._db.close()
+
+    def _give_up(self, taken: list[Job | None], error: BaseException) -> None:
+        """Leave nobody waiting for a connection that can't be used on: a transaction could not even be undone."""
+        with self._gate:
+            self._ended = f"can't be written any more: {error}"
+        while not self._queue.empty():
+            taken.append(self._queue.get())
+        for job in taken:
+            if job is not None and not job.outcome.done():
+                self._settle(job, None, error)
 
     def _commit(self, jobs: Sequence[Job]) -> None:
         if not jobs:
             return
         outcomes: list[tuple[Any, BaseException | None]] = []
-        fault: apsw.Error | None = None
+        fault: BaseException | None = None
         try:
             self._db.execute("BEGIN IMMEDIATE")
             for job in jobs:
                 outcomes.append(self._attempt(job))
             self._db.execute("COMMIT")
             self.commits += 1
-        except apsw.Error as error:
+        except BaseException as error:  # noqa: BLE001 - carried to the callers who wait for it
             fault = error
             if self._db.in_transaction:
                 self._db.execute("ROLLBACK")
-        for number, job in enumerate(jobs):
-            value, error = outcomes[number] if number < len(outcomes) else (None, fault)
-            self._settle(job, value, error or fault)
+        finally:
+            for number, job in enumerate(jobs):
+                value, error = outcomes[number] if number < len(outcomes) else (None, fault)
+                self._settle(job, value, error or fault)
 
     def _attempt(self, job: Job) -> tuple[Any, BaseException | None]:
         """Run one job so that its failure undoes its own rows and no other's."""
         self._db.execute("SAVEPOINT job")
         value, error = self._try(job)
         if error is not None:
-            self._db.execute("ROLLBACK TO job")  # raises when SQLite undid the whole transaction itself
+            try:
+                self._db.execute("ROLLBACK TO job")
+            except apsw.Error as undone:
+                # SQLite undid the whole transaction itself, and the error of this job says why.
+                raise (error if isinstance(error, apsw.Error) else undone) from None
         self._db.execute("RELEASE job")
         return value, error
 
