@@ -21,6 +21,7 @@ from foreword.store import Store
 from tests.cli.conftest import Run, one_line
 from tests.cli.sessions import conversation, write
 from tests.importers.claude_file import SESSION, ClaudeFile
+from tests.importers.codex_file import CodexFile
 
 RunJson = Callable[..., Any]
 MODEL = "claude-sonnet-4-5"
@@ -205,6 +206,32 @@ def test_a_session_of_the_store_is_billed_like_its_file(run: Run, run_json: RunJ
     run("import", billed)
     (file, stored) = run_json("cost", billed), run_json("cost", "pipes")
     assert file == stored
+
+
+def test_a_sub_agent_is_one_by_what_is_recorded_not_by_its_name(run_json: RunJson, home: Path) -> None:
+    """A slash in an id says nothing; files of Claude Code and of Codex tell, and the store keeps it."""
+    place = home / "store"
+    with Store.open(place) as store:
+        Session.open(store, "team/agent-1").answered(Message(role="assistant", blocks=(Text(text="Yes."),)))
+    assert run_json("cost", "team/agent-1", "--store", place)["kinds"] == {"call": 1}
+    claude = ClaudeFile()
+    claude.user("Go.")
+    claude.answer("m1", {"type": "text", "text": "I let it look."})
+    claude.user("Look.", parentUuid=None, isSidechain=True, agentId="a7f")
+    claude.answer("s1", {"type": "text", "text": "None."}, isSidechain=True, agentId="a7f")
+    codex = CodexFile(source={"subagent": {"thread_spawn": {"parent_thread_id": "p"}}})
+    codex.user("Look into it.")
+    codex.say("Done.")
+    for name, data, kinds in (
+        ("a", claude.data, {"call": 1, "sub_context": 1}),
+        ("b", codex.data, {"sub_context": 1}),
+    ):
+        path = home / f"{name}.jsonl"
+        path.write_bytes(data)
+        assert run_json("cost", path)["kinds"] == kinds
+        for row in run_json("import", path, "--store", place)["sessions"]:
+            found = run_json("cost", row["session"], "--store", place)["kinds"]
+            assert found == {"sub_context" if "/" in row["session"] or name == "b" else "call": 1}
 
 
 def test_own_sessions_show_epochs_latency_and_users(run_json: RunJson, home: Path) -> None:

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 from tests.cli.conftest import Run, one_line
 from tests.evals.test_diff import anthropic, as_sent
 
@@ -95,6 +97,15 @@ def test_a_renamed_field_is_told(run: Run, tmp_path: Path) -> None:
     """When nothing was read in any run, the message says what probably happened."""
     renamed = [responses(tmp_path / f"{n}.jsonl", [0.9], member="cached_input_tokens") for n in range(2)]
     assert "changed its name" in run(*gate(*renamed), code=1).stdout
+
+
+@pytest.mark.parametrize("line", [{"usage": None}, {"usage": {"input_tokens": "5"}}, {"input_tokens": -5}])
+def test_a_run_whose_usage_cannot_be_read_is_red(run: Run, tmp_path: Path, line: dict[str, Any]) -> None:
+    """It is a run, and nothing was measured in it."""
+    path = tmp_path / "unread.jsonl"
+    path.write_text(2 * f"{json.dumps(line)}\n")
+    red = json.loads(run(*gate(path), "--json", code=1).stdout)
+    assert (red["reason"], red["runs"][0]["calls_without_usage"]) == ("no_usage", 2)
 
 
 def test_a_session_file_is_a_run(run_json: RunJson, tmp_path: Path) -> None:

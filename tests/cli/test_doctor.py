@@ -72,6 +72,24 @@ def test_a_window_assumed_too_large_is_a_problem(run_json: RunJson) -> None:
         )  # fmt: skip
     assert codes(document)["window_too_large"] == "problem"
     assert codes(document)["model_unknown"] == "warning"
+
+
+def test_a_model_of_ones_own_is_known(run_json: RunJson, tmp_path: Path) -> None:
+    """With --catalog the window of its row is compared, and nothing is said of an unknown model."""
+    mine = tmp_path / "mine.toml"
+    mine.write_text(
+        '[[model]]\nid = "qwen3"\nprovider = "ours"\nwires = ["openai-chat"]\nwindow = 128000\n'
+        'source = "ours"\nas_of = "2026-11-30"\n',
+        encoding="utf-8",
+    )
+    with Routes({"/v1/models": VLLM_MODELS}) as running:
+        document = run_json(
+            "doctor", "--provider", "openai-chat", "--model", "qwen3", "--endpoint", "vllm",
+            "--base-url", f"{running.url}/v1", "--catalog", mine, code=1,
+        )  # fmt: skip
+    assert (document["windows"]["catalog"], document["windows"]["configured"]) == (128_000, None)
+    assert codes(document)["window_too_large"] == "problem"
+    assert "model_unknown" not in codes(document)
     assert "will be refused" in str(document["findings"])
 
 

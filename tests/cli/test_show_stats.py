@@ -7,7 +7,12 @@ from typing import Any
 
 import pytest
 
+from foreword.core.block import Message, Text
+from foreword.core.event import Answered, Called, Draft, by_engine
+from foreword.core.usage import Usage
+from foreword.engine.session import Session
 from foreword.evals.reads import is_cut
+from foreword.store import Store
 from tests.cli.conftest import Run, one_line
 from tests.cli.sessions import conversation, write
 
@@ -71,6 +76,30 @@ def test_usage_and_cost_are_those_recorded(run_json: RunJson, billed: Path) -> N
     expected = sum(tokens * rate for tokens, rate in zip((150, 1000, 950, 50), per_token, strict=True))
     assert picodollars(one["cost_usd"]) == expected
     assert one["calls_without_usage"] == 0
+
+
+def test_stats_and_cost_say_the_same(run_json: RunJson, home: Path) -> None:
+    """One bill: terms of the answer, the provider's own summaries and calls that failed are in both."""
+    used = Usage(uncached=1_000_000, cache_read=0, cache_write_short=0, cache_write_long=0, output=0)
+    message = Message(role="assistant", blocks=(Text(text="Mended."),))
+    with Store.open(home / "store") as store:
+        session = Session.open(store, "mine")
+        session.say("Mend the pipe.")
+        answer = Answered(
+            message=message, model="claude-sonnet-4-5", usage=used, terms=("batch",), compactions=(used,)
+        )
+        session.append(Draft(body=answer, trust="model", actor="model"))
+        session.append(by_engine(Called(model="claude-sonnet-4-5", usage=used, status="raced")))
+        session.append(by_engine(Called(model="claude-sonnet-4-5", status="cancelled")))
+    stats, cost = (run_json(command, "mine", "--store", home / "store") for command in ("stats", "cost"))
+    assert stats["cost_usd"] == cost["cost_usd"] == "6"
+    assert (
+        (stats["unknown"], stats["cost_unknown"])
+        == (cost["unknown"], cost["unknown_names"])
+        == (1, ["usage"])
+    )
+    assert (stats["usage"], stats["calls_without_usage"]) == (cost["usage"], 1)
+    assert stats["models"] == {"claude-sonnet-4-5": 1}
 
 
 def test_what_is_not_recorded_is_null(run_json: RunJson, session_file: Path) -> None:

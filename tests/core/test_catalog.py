@@ -82,6 +82,9 @@ def test_figures_of_known_models() -> None:
     assert (sonnet.max_marks, sonnet.lookback_blocks, sonnet.min_cacheable_tokens) == (4, 20, 1024)
     assert load("claude-fable-5-2").price.cache_read is None
     assert load("claude-sonnet-4").price is None
+    assert {load(f"gemini-2.5-{name}").min_cacheable_tokens for name in ("pro", "flash", "flash-lite")} == {
+        2_048
+    }
     assert load("gpt-6.1-sol").window == 1_050_000
     assert load("gpt-6.1-sol").max_input == 922_000
     bound = {name for name in NAMES if load(name).binds_thinking}
@@ -109,6 +112,18 @@ def test_invalidation_tables() -> None:
     assert (anthropic["tool_choice"], anthropic["thinking"]) == ("messages", "messages")
     assert (anthropic["model"], anthropic["speed"]) == ("tools", "system")
     assert Catalog.load().invalidates("openai-responses")["reasoning.effort"] == "tools"
+
+
+@pytest.mark.parametrize(
+    "name, close",
+    [("opus", "claude-opus-5-5"), ("Sonnet", "claude-sonnet-5-5"), ("claude-opus-4.9", "claude-opus-4.8")],
+)
+def test_an_unknown_name_has_close_ones(name: str, close: str) -> None:
+    """A part of an id finds those that have it, a slip those that look like it; at most three."""
+    with pytest.raises(UnknownModel) as told:
+        Catalog.load().model(name)
+    assert close in told.value.close
+    assert len(told.value.close) <= 3
 
 
 def test_override_changes_only_what_it_names() -> None:

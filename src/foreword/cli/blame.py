@@ -49,6 +49,7 @@ def command(
     model: str | None,
     policy: str,
     window: int | None,
+    catalog: str | None,
     reserve_output: int | None,
     unseen: int | None,
     reader: str,
@@ -65,7 +66,7 @@ def command(
 
     aim = None
     if provider is not None and model is not None:
-        aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
+        aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint, catalog)
     elif provider is not None or model is not None:
         raise click.UsageError("--provider and --model go together; give both")
     if Path(source).is_dir():

@@ -45,6 +45,7 @@ def command(
     model: str,
     policy: str,
     window: int | None,
+    catalog: str | None,
     reserve_output: int | None,
     unseen: int | None,
     reader: str,
@@ -62,7 +63,7 @@ def command(
     from foreword.errors import OverBudget
     from foreword.evals.compiled import described
 
-    aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
+    aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint, catalog)
     session = _opened(source, aim, store=store, format_=format_, chosen=chosen, unseen=unseen, commit=commit)
     try:
         try:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,10 +21,12 @@ Examples:
   foreword cost session.jsonl
   foreword cost *.jsonl --by day
   foreword cost SESSION --csv > calls.csv
+  foreword cost --store ./store --by user
   foreword cost session.jsonl --prices mine.toml --json
 
-A call counts once, however many files hold it. Prices are those of the call's day, from the catalog or from
---prices: TOML or JSON, in US dollars per million tokens. A cost that is not known is counted, never taken for 0.
+Without a FILE or SESSION: all sessions of the store. A call counts once, however many files hold it. Prices are
+those of the call's day, from the catalog or from --prices: TOML or JSON, in US dollars per million tokens. A cost that
+is not known is counted, never taken for 0.
 """
 
 BUCKETS = ("uncached", "cache_read", "cache_write_short", "cache_write_long", "output")
@@ -33,7 +36,7 @@ BY = ("model", "session", "step", "turn", "day", "user", "project", "kind", "sta
 
 
 @click.command("cost", epilog=EPILOG)
-@click.argument("sources", metavar="FILE|SESSION…", nargs=-1, required=True)
+@click.argument("sources", metavar="FILE|SESSION…", nargs=-1)
 @click.option(
     "--prices",
     metavar="FILE",
@@ -42,6 +45,7 @@ BY = ("model", "session", "step", "turn", "day", "user", "project", "kind", "sta
 )
 @click.option("--by", type=click.Choice(BY), help="What to add up by; the default is the model.")
 @click.option("--csv", "as_csv", is_flag=True, help="Print one line a call as CSV.")
+@options.catalog
 @options.format
 @options.store
 @options.as_json
@@ -50,18 +54,19 @@ def command(
     prices: str | None,
     by: str | None,
     as_csv: bool,
+    catalog: str | None,
     format_: str | None,
     store: str | None,
     as_json: bool,
 ) -> None:  # fmt: skip
-    """Bill the calls of FILEs, or of SESSIONs of the store."""
+    """Bill the calls of FILEs, or of SESSIONs of the store; of none: of all its sessions."""
     from foreword.evals import cost
 
     if as_csv and as_json:
         raise click.UsageError("--csv and --json are two forms of one result; choose one")
-    own = _prices(prices)
-    billed = [one for source in sources for one in _sessions(source, format_, store)]
-    document, rows = cost.bill(billed, own, by)
+    own = _prices(prices, catalog)
+    named = (one for source in sources for one in _sessions(source, format_, store))
+    document, rows = cost.bill(named if sources else _all(store), own, by)
     if as_csv:
         emit_bytes(cost.as_csv(rows).encode("utf-8", "replace"))
     elif as_json:
@@ -70,17 +75,29 @@ def command(
         _print(document, by or "model")
 
 
-def _prices(path: str | None) -> Prices:
+def _prices(path: str | None, catalog: str | None) -> Prices:
     from foreword.core.prices import Prices
+    from foreword.engine.catalog_file import load_catalog
     from foreword.errors import CatalogError
 
+    known = load_catalog(catalog)
     if path is None:
-        return Prices()
+        return Prices(known)
     try:
         text = Path(path).read_text(encoding="utf-8-sig")
     except UnicodeDecodeError:
         raise CatalogError(f"prices {path}: not UTF-8 text; write TOML or JSON") from None
-    return Prices.read(text, path)
+    return Prices.read(text, path, known)
+
+
+def _all(place: str | None) -> Iterator[Billed]:
+    """Give the sessions of the store, one at a time: together they may be large."""
+    from foreword.cli.source import open_store
+    from foreword.evals.cost import Billed
+
+    with open_store(place) as store:
+        for row in store.sessions():
+            yield Billed(session=row.id, facts=store.load(row.id))
 
 
 def _sessions(name: str, format_: str | None, place: str | None) -> list[Billed]:
@@ -95,12 +112,15 @@ def _sessions(name: str, format_: str | None, place: str | None) -> list[Billed]
     for flaw in (flaw for one in sessions for flaw in one.flaws):
         if flaw.code in ABOUT_USAGE:
             note(f"warning: {one_place(name, flaw.where)}: {flaw.text} ({flaw.code})")
-    return [Billed(session=one.session, facts=one.drafts, project=one.project) for one in sessions]
+    return [
+        Billed(session=one.session, facts=one.drafts, project=one.project, sub_context=one.sub_context)
+        for one in sessions
+    ]
 
 
 ABOUT_USAGE = frozenset(
     {"output_underreported", "unreadable_usage", "usage_missing", "usage_without_answer", "cache_split_mismatch",
-     "cached_over_prompt"}
+     "cached_over_prompt", "progress_usage"}
 )  # fmt: skip
 """Codes of flaws that make a bill doubtful."""
 

@@ -12,6 +12,7 @@ from foreword.cli import options
 from foreword.cli.output import emit, emit_json, is_terminal
 
 if TYPE_CHECKING:
+    from foreword.core.catalog import Catalog
     from foreword.core.endpoint import Endpoint
     from foreword.core.kv_cache import Shape
     from foreword.engine.findings import Finding
@@ -29,13 +30,6 @@ Examples:
 With a model, the endpoint is asked for its window, and that is compared with the configured and the catalog's.
 Nothing is sent to a model. Exit code 1 when something is a problem; notes and warnings are none.
 """
-VENDORS = {
-    "anthropic": "anthropic",
-    "openai-chat": "openai",
-    "openai-responses": "openai",
-    "deepseek": "deepseek",
-    "gemini": "gemini",
-}
 COLORS = {"ok": "green", "note": "blue", "warning": "yellow", "problem": "red"}
 
 
@@ -56,7 +50,7 @@ def _shape(ctx: click.Context, param: click.Parameter, value: str | None) -> Sha
 @click.command("doctor", epilog=EPILOG)
 @click.option("--local", metavar="URL", help="Ask this model server, and say what its cache needs in memory.")
 @click.option(
-    "--tokens", metavar="N", type=click.IntRange(min=1), help="Length for that; the default is its window."
+    "--tokens", metavar="N", type=options.TOKENS, help="Length for that; the default is its window."
 )
 @click.option("--shape", metavar="LAYERS,KV_HEADS,HEAD_DIM", callback=_shape,
               help="The model's shape, where the server doesn't tell it.")  # fmt: skip
@@ -72,6 +66,7 @@ def command(
     provider: str | None,
     model: str | None,
     window: int | None,
+    catalog: str | None,
     endpoint: str | None,
     base_url: str | None,
     key_env: str | None,
@@ -79,12 +74,14 @@ def command(
 ) -> None:
     """Check the installation, and the windows of a model."""
     from foreword.core.endpoint import endpoint as made
+    from foreword.engine.catalog_file import load_catalog
     from foreword.engine.findings import Finding, healthy
     from foreword.engine.installation import check_installation
     from foreword.engine.local_server import cache_of, local_endpoint
     from foreword.errors import ConnectionFailed
 
     findings = check_installation(options.store_place(store), datetime.now(UTC).date())
+    known = load_catalog(catalog)
     asked: Endpoint | None = None
     if local is not None:
         try:
@@ -99,7 +96,7 @@ def command(
         raise click.UsageError("a window is checked for a --model of a --provider; give both, or --local URL")
     seen, windows, cache = None, None, None
     if asked is not None:
-        seen, windows = _check(asked, model, window, findings)
+        seen, windows = _check(asked, model, window, known, findings)
         cache = cache_of(seen, tokens, shape) if seen is not None else None
         if local is not None and seen is not None and cache is None:
             findings.append(_no_shape(seen))
@@ -115,15 +112,18 @@ def command(
 
 
 def _vendor(wire: str) -> str:
+    """Name the vendor of a wire: the first in the file of profiles that serves it."""
+    from foreword.core.endpoint import profiles
     from foreword.errors import UnknownWire
 
-    if wire not in VENDORS:
-        raise UnknownWire(wire, tuple(VENDORS))
-    return VENDORS[wire]
+    for profile in profiles().values():
+        if profile.vendor and wire in profile.paths:
+            return profile.name
+    raise UnknownWire(wire, options.WIRES)
 
 
 def _check(
-    asked: Endpoint, model: str | None, window: int | None, findings: list[Finding]
+    asked: Endpoint, model: str | None, window: int | None, catalog: Catalog, findings: list[Finding]
 ) -> tuple[Observed | None, Windows | None]:
     from foreword.engine.findings import Finding
     from foreword.engine.observed import observe
@@ -148,8 +148,8 @@ def _check(
     name = seen.model if seen is not None else model
     if name is None:
         return seen, None
-    found = windows(name, window, seen)
-    findings += check_windows(name, asked, found, answered=seen is not None)
+    found = windows(name, window, seen, catalog)
+    findings += check_windows(name, asked, found, catalog, answered=seen is not None)
     for text in seen.notes if seen is not None else ():
         findings.append(Finding(code="endpoint_note", level="note", text=f"{asked.shown}: {text}"))
     return seen, found

@@ -84,7 +84,7 @@ def _run(name: str, format_: str | None, place: str | None) -> Run:
     from foreword.cli.source import STDIN, is_file, sessions_of
     from foreword.errors import ImportFailed
     from foreword.evals.gate import run_of, run_of_sessions
-    from foreword.evals.usage_lines import usage_of
+    from foreword.evals.usage_lines import tells_usage, usage_of
     from foreword.importers.read import read
     from foreword.importers.source import Source
 
@@ -101,10 +101,12 @@ def _run(name: str, format_: str | None, place: str | None) -> Run:
     if found.calls or format_ is not None:
         return found
     with Source(name, data) as source:
-        plain = run_of(name, [usage for row in source.rows() if (usage := usage_of(row.value)) is not None])
-    if failed is not None and not plain.calls:
+        told = [(usage_of(row.value), tells_usage(row.value)) for row in source.rows()]
+    known = [usage for usage, _ in told if usage is not None]
+    plain = run_of(name, known or [None for _, tells in told if tells])
+    if failed is not None and not plain.calls and not plain.unknown:
         raise failed
-    return plain if plain.calls else found
+    return plain if plain.calls or failed is not None else found
 
 
 def _document(found: Gate) -> dict[str, Any]:

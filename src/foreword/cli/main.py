@@ -26,6 +26,7 @@ COMMANDS = {
     "import": ("foreword.cli.import_:command", "Record session files in the store."),
     "compile": ("foreword.cli.compile:command", "Compile the next request of a session."),
     "replay": ("foreword.cli.replay:command", "Walk a recorded session and judge every request."),
+    "sessions": ("foreword.cli.sessions:command", "List the sessions of a store."),
     "show": ("foreword.cli.show:command", "Show what fills a session's context, step by step."),
     "stats": ("foreword.cli.stats:command", "Measure a session: categories, tools, repeats, usage, cost."),
     "cost": ("foreword.cli.cost:command", "Bill every call: tokens, money, cache; as a table or CSV."),
@@ -40,6 +41,7 @@ COMMANDS = {
     "read": ("foreword.cli.read:command", "Read back what a request left out."),
     "verify": ("foreword.cli.verify:command", "Prove sessions from their stored bytes."),
     "tokens": ("foreword.cli.tokens:command", "Count the tokens of a text."),
+    "models": ("foreword.cli.models:command", "List the models of the catalog: names, windows, prices."),
     "config": ("foreword.cli.config:command", "Show the settings that count, and where they come from."),
     "doctor": ("foreword.cli.doctor:command", "Check the installation, and the windows of a model."),
     "completion": ("foreword.cli.completion:command", "Print the completion script for a shell."),
@@ -133,7 +135,7 @@ class Commands(click.Group):
             code = PIPE_CLOSED if ended.code == 1 and COMPLETING not in os.environ else ended.code
         except OSError as error:
             where = f"{error.filename}: " if error.filename else ""
-            code = _fail(f"{where}{error.strerror or error}", 2)
+            code = _fail(f"{where}{error.strerror or error}; name a place that can be read or written", 2)
         except Exception as error:
             if os.environ.get("FOREWORD_DEBUG"):
                 raise
@@ -177,8 +179,11 @@ def cli(ctx: click.Context, version: bool) -> None:
     elif ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
     else:
-        from foreword.cli.settings import default_map
+        from foreword.cli.output import note
+        from foreword.cli.settings import default_map, misspelt
 
+        for name, meant in misspelt(os.environ):
+            note(f"warning: {name} sets nothing; did you mean {meant}?")
         ctx.default_map = default_map(COMMANDS)
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
@@ -36,10 +35,33 @@ format = click.option(
 session = click.option("--session", "chosen", metavar="ID", help="Which session, when FILE holds several.")
 
 
+class Tokens(click.IntRange):
+    """A number of tokens, from 1 on, in figures."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        """Refuse what is no number in words that say what is one."""
+        try:
+            int(value)
+        except (TypeError, ValueError):
+            self.fail(
+                f"{value!r} is no whole number of tokens; write it in figures, such as 200000", param, ctx
+            )
+        return super().convert(value, param, ctx)
+
+
+TOKENS = Tokens(min=1)
+
+
 def _variable(name: str) -> str:
     return SETTINGS[name].variable
 
 
+catalog = click.option(
+    "--catalog",
+    metavar="FILE",
+    envvar=_variable("catalog"),
+    help="TOML file with models of yours, or other facts about known ones; laid over ours.",
+)
 served = click.option(
     "--endpoint",
     metavar="NAME",
@@ -89,8 +111,9 @@ def whom(*, required: bool, settings: bool | None = None) -> Callable[[F], F]:
                      help=f"Wire: {', '.join(WIRES)}."),
         click.option("--model", metavar="M", envvar=None if "cls" in kind else _variable("model"), **kind,
                      help="Model, by a name of the catalog."),
-        click.option("--window", metavar="N", type=click.IntRange(min=1), envvar=_variable("window"),
+        click.option("--window", metavar="N", type=TOKENS, envvar=_variable("window"),
                      help="Tokens that input and output may take; the default is the model's."),
+        catalog,
     )  # fmt: skip
 
 
@@ -101,13 +124,13 @@ def target(*, required: bool, settings: bool | None = None) -> Callable[[F], F]:
         click.option("--policy", metavar="NAME|FILE", default="default", show_default=True,
                      envvar=_variable("policy"),
                      help="Policy by name, or a TOML or JSON file with some of its fields."),
-        click.option("--reserve-output", metavar="N", type=click.IntRange(min=1),
+        click.option("--reserve-output", metavar="N", type=TOKENS,
                      envvar=_variable("reserve_output"),
                      help="Tokens kept for output; the default is min(max output, window / 8)."),
         click.option("--unseen", metavar="recorded|N", default="recorded", show_default=True,
                      envvar=_variable("unseen"),
                      callback=_unseen, help="Tokens of the prompt that FILE does not hold."),
-        click.option("--reader", metavar="R", default="tool", show_default=True, callback=_reader,
+        click.option("--reader", metavar="R", default="tool", show_default=True,
                      envvar=_variable("reader"),
                      help="How the agent reads content back: tool, shell, path:ROOT or none."),
     )  # fmt: skip
@@ -132,17 +155,6 @@ def _unseen(ctx: click.Context, param: click.Parameter, value: str) -> int | Non
     return int(value)
 
 
-def _reader(ctx: click.Context, param: click.Parameter, value: str) -> str:
-    if value in ("tool", "shell", "none"):
-        return value
-    if value.startswith("path:") and len(value) > len("path:"):
-        root = Path(value.removeprefix("path:"))
-        if root.exists() and not root.is_dir():
-            raise click.BadParameter(f"{root} is no folder", ctx, param)
-        return value
-    raise click.BadParameter(f"{value!r} is none of tool, shell, path:ROOT, none", ctx, param)
-
-
 class Aim:
     """The target and policy that a command's options name."""
 
@@ -155,18 +167,26 @@ class Aim:
         reserve_output: int | None,
         reader: str,
         endpoint: str | None = None,
+        catalog: str | None = None,
     ) -> None:
-        """Raises: CatalogError; BadPolicy; CodecError; EndpointError; click.BadParameter for too large a reserve."""
+        """Raises: CatalogError; BadPolicy; CodecError; EndpointError; click.BadParameter for what no target takes."""
+        from foreword.engine.catalog_file import load_catalog
         from foreword.engine.policy_file import load_policy
         from foreword.engine.target import target_for
+        from foreword.errors import InvalidArgument
 
         self.policy: Policy = load_policy(policy)
-        self.target: Target = target_for(
-            provider, model, window=window, reserve_output=reserve_output, reader=reader, endpoint=endpoint
-        )
-        size = self.target.window
-        if reserve_output is not None and reserve_output >= size:
-            raise click.BadParameter(
-                f"{reserve_output:,} leaves no room for a prompt in a window of {size:,}",
-                param_hint="--reserve-output",
+        try:
+            self.target: Target = target_for(
+                provider,
+                model,
+                window=window,
+                reserve_output=reserve_output,
+                reader=reader,
+                catalog=load_catalog(catalog),
+                endpoint=endpoint,
             )
+        except InvalidArgument as error:
+            ctx = click.get_current_context()
+            option = next((one for one in ctx.command.params if one.name == error.name), None)
+            raise click.BadParameter(f"{error.fault}; {error.move}", ctx, option) from error

@@ -56,6 +56,7 @@ def command(
     model: str,
     policy: str,
     window: int | None,
+    catalog: str | None,
     reserve_output: int | None,
     unseen: int | None,
     reader: str,
@@ -74,7 +75,7 @@ def command(
     from foreword.evals.replayed import refereed, repeatable, replay
     from foreword.store.store import Store
 
-    aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint)
+    aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint, catalog)
     refereed(aim.target)
     sessions = sessions_of(source, format_=format_, place=store)
     for session in sessions:

@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from foreword.errors import SettingsError
 
 LARGEST = 1 << 20
+PREFIX = "FOREWORD_"
 
 
 class Setting(NamedTuple):
@@ -33,6 +34,7 @@ SETTINGS = {
     "reserve_output": Setting(int, "FOREWORD_RESERVE_OUTPUT"),
     "unseen": Setting(str, "FOREWORD_UNSEEN"),
     "reader": Setting(str, "FOREWORD_READER"),
+    "catalog": Setting(str, "FOREWORD_CATALOG"),
     "endpoint": Setting(str, "FOREWORD_ENDPOINT"),
     "base_url": Setting(str, "FOREWORD_BASE_URL"),
     "key_env": Setting(str, "FOREWORD_KEY_ENV"),
@@ -83,6 +85,20 @@ def default_map(commands: Mapping[str, Any]) -> dict[str, dict[str, Any]] | None
     """Return the file's settings as click takes them, the same for every command; None: none are set."""
     found = read_settings(settings_file())
     return dict.fromkeys(commands, found) if found else None
+
+
+def misspelt(environ: Mapping[str, str]) -> list[tuple[str, str]]:
+    """Return the variables that look like one of ours and are none, with the one that each looks like."""
+    known = {setting.variable.removeprefix(PREFIX): setting.variable for setting in SETTINGS.values()}
+    others = [name for name in environ if name.startswith(PREFIX) and name.removeprefix(PREFIX) not in known]
+    if not others:
+        return []
+    import difflib  # only an unknown name pays for it
+
+    close = (
+        (name, difflib.get_close_matches(name.removeprefix(PREFIX)[:40], known, 1, 0.8)) for name in others
+    )
+    return [(name, known[found[0]]) for name, found in close if found]
 
 
 def shown(value: Any) -> str:

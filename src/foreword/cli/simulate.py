@@ -93,18 +93,25 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     callback=_prices,
     help="Prices per million tokens without and with a cache hit; without them, the models'.",
 )
+@options.catalog
 @options.as_json
 def command(
-    sizes: dict[str, int], policies: list[str], models: list[str], prices: tuple[str, str] | None, as_json: bool
-) -> None:  # fmt: skip
+    sizes: dict[str, int],
+    policies: list[str],
+    models: list[str],
+    prices: tuple[str, str] | None,
+    catalog: str | None,
+    as_json: bool,
+) -> None:
     """Simulate what policies send, read from the cache and cost."""
-    from foreword.core.catalog import Catalog
+    from foreword.engine.catalog_file import load_catalog
     from foreword.evals.simulate import POLICIES, Synthetic, nameless, priced, row
 
     for name in policies:
         if name not in POLICIES:
             raise click.BadParameter(f"{name!r}; there are {', '.join(POLICIES)}", param_hint="--policies")
-    specs = [Catalog.load().model(name) for name in models] or [nameless()]
+    known = load_catalog(catalog)
+    specs = [known.model(name) for name in models] or [nameless()]
     if prices is not None:
         specs = [priced(spec, *prices) for spec in specs]
     session = Synthetic(**sizes)

@@ -23,6 +23,8 @@ def is_file(name: str) -> bool:
     """Say whether a name means a file. Raises: click.UsageError for a folder."""
     if name == STDIN:
         return True
+    if not name:
+        raise click.UsageError("the name is empty; name a FILE or a SESSION (`foreword sessions` lists them)")
     try:
         found = Path(name).exists()
         folder = found and Path(name).is_dir()
@@ -59,9 +61,10 @@ def open_for_session(name: str, place: str | None, *, write: bool = False) -> tu
     named_as_file = name.endswith(ENDINGS) or "/" in name or "\\" in name
     if not place_of(where).exists():
         if named_as_file:
-            raise click.UsageError(f"{name}: no such file")
+            raise click.UsageError(f"{name}: no such file; check the path")
         raise click.UsageError(
-            f"{name}: no such file, and no session of that name, since {where} holds no store"
+            f"{name}: no such file, and no session of that name, since {where} holds no store; check the path, or "
+            f"name another --store"
         )
     store = open_store(place, write=write)
     try:
@@ -69,7 +72,9 @@ def open_for_session(name: str, place: str | None, *, write: bool = False) -> tu
     except UnknownSession as error:
         store.close()
         if named_as_file:
-            raise click.UsageError(f"{name}: no such file, and no session of that name in {where}") from error
+            raise click.UsageError(
+                f"{name}: no such file, and no session of that name in {where}; `foreword sessions` lists those"
+            ) from error
         raise
     except BaseException:
         store.close()

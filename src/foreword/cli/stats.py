@@ -79,6 +79,7 @@ def _print(one: dict[str, Any]) -> None:
             *([name.replace("_", " "), cell(usage[name])] for name in usage),
             ["calls without usage", cell(one["calls_without_usage"])],
             ["cost by the catalog", usd_text(one["cost_usd"])],
+            ["calls of unknown cost", cell(one["unknown"])],
             ["recorded cost", usd_text(one["recorded_cost_usd"])],
             ["cache hit rate", percent(one["cache_hit_rate"])],
             ["input per output token", cell(one["input_to_output"])],

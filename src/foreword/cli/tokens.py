@@ -26,15 +26,16 @@ Counts are in o200k tokens: exact with the extra `tokens`, else an estimate, and
 @click.command("tokens", epilog=EPILOG)
 @click.argument("text", metavar="TEXT|-")
 @click.option("--model", metavar="M", cls=options.GivenOnly, help="Estimate the tokens of this model too.")
+@options.catalog
 @click.option("--pieces", "split", is_flag=True, help="Show the tokens themselves.")
 @options.as_json
-def command(text: str, model: str | None, split: bool, as_json: bool) -> None:
+def command(text: str, model: str | None, catalog: str | None, split: bool, as_json: bool) -> None:
     """Count the tokens of TEXT, or of stdin."""
-    from foreword.core.catalog import Catalog
     from foreword.core.surrogates import mended_text
     from foreword.core.tokens import counter, pieces
+    from foreword.engine.catalog_file import load_catalog
 
-    spec = Catalog.load().model(model) if model is not None else None
+    spec = load_catalog(catalog).model(model) if model is not None else None
     read = mended_text(_stdin() if text == "-" else text)
     if _names_file(text):
         note(f"note: {text} is a file, and its name was counted; for its text: foreword tokens - < {text}")

@@ -178,11 +178,19 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
         return room if self.max_input is None else min(room, self.max_input)
 
 
+REQUIRED = tuple(field.name for field in msgspec.structs.fields(ModelSpec) if field.required)
+"""What a row must say, in itself or by its provider's defaults."""
+
+
 class Alias(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields=True, rename={"old": "from"}):
-    """Name a row by an older or longer name: a dated snapshot, another spelling."""
+    """Name a row by an older or longer name: a dated snapshot, another spelling.
+
+    ``served``: the vendor takes this name too, so it is asked for as given, such as a snapshot; else by ``to``.
+    """
 
     old: str
     to: str
+    served: bool = False
     as_of: str
     source: str
 
@@ -197,6 +205,7 @@ class Catalog:
         """Digest of the data: equal versions give equal answers."""
         self._rows: dict[str, str | dict[str, Any]] = {}
         self._aliases: dict[str, str] = {}
+        self._served: set[str] = set()
         self._providers: dict[str, dict[str, Any]] = {}
         self._sources: dict[str, str] = {}
         self._invalidates: dict[str, dict[str, Layer]] = {}
@@ -233,6 +242,11 @@ class Catalog:
         """Return the ids of all rows, in the order of the file."""
         return tuple(self._rows)
 
+    @property
+    def aliases(self) -> Mapping[str, str]:
+        """Return the other names of rows -> the id each stands for, in the order of the file."""
+        return self._aliases
+
     def model(self, name: str) -> ModelSpec:
         """Return the row of a model, by id, alias, or either behind a route such as `vendor/`.
 
@@ -244,6 +258,11 @@ class Catalog:
         if found not in self._specs:
             self._specs[found] = self._spec(found)
         return self._specs[found]
+
+    def vendor_name(self, name: str) -> str:
+        """Return the name under which a model's own vendor serves it, without a route; raise UnknownModel."""
+        bare = name.rpartition("/")[2]
+        return bare if bare in self._served else self.model(name).id
 
     def assumed(self, name: str, *, wire: Wire, window: int) -> ModelSpec:
         """Return a row for a model that the catalog does not hold, of which the caller knows the window.
@@ -272,6 +291,7 @@ class Catalog:
             self._providers[name] = _laid_over(self._providers.get(name, {}), defaults)
         for alias in _convert(data.get("alias", []), list[Alias], where):
             self._aliases[alias.old] = alias.to
+            (self._served.add if alias.served else self._served.discard)(alias.old)
         for row in _convert(data.get("model", []), list[dict[str, Any]], where):
             name = row.get("id")
             if not isinstance(name, str) or not name:
@@ -292,13 +312,21 @@ class Catalog:
     def _nearest(self, name: str) -> tuple[str, ...]:
         import difflib  # only a wrong name pays for it
 
-        known = [*self._rows, *self._aliases]
-        return tuple(difflib.get_close_matches(name.rpartition("/")[2][:100].lower(), known, n=3, cutoff=0.6))
+        meant = name.rpartition("/")[2][:100].lower()
+        # A whole part of ids, such as a family's name, is too short to be alike.
+        parts = [known for known in self._rows if meant in known.split("-")]
+        alike = difflib.get_close_matches(meant, [*self._rows, *self._aliases], n=3, cutoff=0.6)
+        return tuple(dict.fromkeys([*parts, *alike]))[:3]
 
     def _spec(self, name: str) -> ModelSpec:
         row = self._row(name)
         row = {**self._providers.get(str(row.get("provider")), {}), **row}
-        row["source"] = self._sources.get(str(row.get("source")), row.get("source"))
+        if lacking := [member for member in REQUIRED if member not in row]:
+            raise CatalogError(
+                f"model {name} lacks {', '.join(lacking)}; a new row needs all of {', '.join(REQUIRED)} "
+                f"(source, as_of: who says so, and the day)"
+            )
+        row["source"] = self._sources.get(str(row["source"]), row["source"])
         spec = _convert(row, ModelSpec, f"model {name}")
         _check(spec, f"model {name}")
         return spec

@@ -27,9 +27,9 @@ class Windows(Struct, frozen=True, kw_only=True):
     trained: int | None
 
 
-def windows(model: str, configured: int | None, observed: Observed | None) -> Windows:
+def windows(model: str, configured: int | None, observed: Observed | None, catalog: Catalog) -> Windows:
     """Gather the windows of a model."""
-    spec = _spec(model)
+    spec = _spec(model, catalog)
     assumed = configured if configured is not None else spec.window if spec else None
     largest = None if assumed is None else min(assumed, spec.max_input or assumed) if spec else assumed
     return Windows(
@@ -43,7 +43,9 @@ def windows(model: str, configured: int | None, observed: Observed | None) -> Wi
     )
 
 
-def check_windows(model: str, endpoint: Endpoint, found: Windows, *, answered: bool) -> list[Finding]:
+def check_windows(
+    model: str, endpoint: Endpoint, found: Windows, catalog: Catalog, *, answered: bool
+) -> list[Finding]:
     """Compare them. What is assumed too large fails or, worse, loses text in silence; too small wastes the model.
 
     ``answered``: whether the endpoint could be asked at all.
@@ -51,11 +53,10 @@ def check_windows(model: str, endpoint: Endpoint, found: Windows, *, answered: b
     silent = profiles()[endpoint.name].overflow.silent
     findings: list[Finding] = []
     if found.catalog is None:
-        close = _close(model)
+        close = _close(model, catalog)
         text = f"model {model} is not in the catalog{f' (close: {close})' if close else ''}: no price and no rules"
-        findings.append(
-            Finding(code="model_unknown", level="warning", text=text, move="use a name of the catalog")
-        )
+        move = "use a name that `foreword models` lists, or describe the model in a file: --catalog FILE"
+        findings.append(Finding(code="model_unknown", level="warning", text=text, move=move))
     true, assumed, what = found.observed, found.assumed, "window"
     if true is None and found.observed_input is not None:
         true, assumed, what = found.observed_input, found.assumed_input, "largest prompt"
@@ -93,16 +94,16 @@ def check_windows(model: str, endpoint: Endpoint, found: Windows, *, answered: b
     return findings
 
 
-def _spec(model: str) -> ModelSpec | None:
+def _spec(model: str, catalog: Catalog) -> ModelSpec | None:
     try:
-        return Catalog.load().model(model)
+        return catalog.model(model)
     except UnknownModel:
         return None
 
 
-def _close(model: str) -> str:
+def _close(model: str, catalog: Catalog) -> str:
     try:
-        Catalog.load().model(model)
+        catalog.model(model)
     except UnknownModel as error:
         return ", ".join(error.close)
     return ""
