@@ -101,3 +101,35 @@ def test_loaded():
 """,
     )
     assert "1 passed" in done.stdout, done.stdout
+
+
+def test_a_slip_in_the_marker_or_a_run_is_said(tmp_path: Path) -> None:
+    """What is missing, and how it is written; a share is no percentage; what is no response is not counted as one."""
+    done = ran(
+        tmp_path,
+        """
+@pytest.mark.cache_gate(baseline=95)
+def test_alone(cache_gate):
+    record(cache_gate, 900)
+
+@pytest.mark.cache_gate(0.9, 0.05)
+def test_by_place(cache_gate):
+    record(cache_gate, 900)
+
+def test_percent(cache_gate):
+    record(cache_gate, 900)
+    cache_gate.check(baseline=95, tolerance=0.05)
+
+@pytest.mark.parametrize("response", ["garbage", None, 5, "[]"])
+def test_no_response(cache_gate, response):
+    with cache_gate.run() as run:
+        run.add({"id": "without usage"})
+        run.add(response)
+""",
+    )
+    assert done.returncode == 1, done.stdout + done.stderr
+    assert "takes a baseline and a tolerance by name, got (baseline=95); write" in done.stdout
+    assert "got (0.9, 0.05)" in done.stdout
+    assert "cache gate: baseline 95 is no share from 0 to 1" in done.stdout
+    assert "CacheRun.add: response is 'garbage'; give a response or its usage" in done.stdout
+    assert "7 failed" in done.stdout

@@ -7,6 +7,7 @@ This module imports nothing, so that every layer can raise from it.
 
     ForewordError
     ├ InvalidText · InvalidNumber · InvalidValue
+    ├ InvalidCall        InvalidArgument
     ├ MissingExtra
     ├ CatalogError       UnknownModel · WireMismatch
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
@@ -50,14 +51,34 @@ class InvalidValue(ForewordError):
     """A value that its field can't hold, or that no service takes; nothing was recorded.
 
     ``kind``: of the event. ``field``: the place in it, such as ``result.content[0].text``; "": none in particular.
+    ``move``: what to give in its place.
     """
 
-    def __init__(self, kind: str, field: str, fault: str) -> None:
-        self.kind = kind
-        self.field = field
-        self.fault = fault
+    def __init__(self, kind: str, field: str, fault: str, move: str) -> None:
+        self.kind, self.field, self.fault, self.move = kind, field, fault, move
         where = f"{kind}: {field}" if field else kind
-        super().__init__(f"{where}: {fault}; nothing was recorded; give what the field's definition takes")
+        super().__init__(f"{where}: {fault}; nothing was recorded; {move}")
+
+
+class InvalidCall(ForewordError):
+    """``where``, a function or class of ours, can't be called so; nothing was changed."""
+
+    def __init__(self, where: str, fault: str, move: str) -> None:
+        self.where, self.fault, self.move = where, fault, move
+        super().__init__(f"{where}: {fault}; {move}")
+
+
+class InvalidArgument(InvalidCall):
+    """An argument or field that ``where`` does not take; ``value``: as given, ``takes``: what it takes."""
+
+    def __init__(self, where: str, name: str, value: object, takes: str) -> None:
+        self.name = name
+        self.value = value
+        self.takes = takes
+        shown = repr(value)
+        super().__init__(
+            where, f"{name} is {shown if len(shown) <= 80 else f'{shown[:77]}...'}", f"give {takes}"
+        )
 
 
 class MissingExtra(ForewordError):
@@ -81,8 +102,8 @@ class UnknownModel(CatalogError):
         self.close = close
         hint = f"; close names: {', '.join(close)}" if close else ""
         super().__init__(
-            f"unknown model {name!r}: not in the catalog{hint}; name one that is, or in Python lay a row over it: "
-            f"target_for(..., catalog=Catalog.load().override(TOML))"
+            f"unknown model {name!r}: not in the catalog{hint}; `foreword models` lists them; describe one of your own "
+            f"in a file: --catalog FILE, in Python target_for(..., catalog=load_catalog(FILE))"
         )
 
 
@@ -109,9 +130,7 @@ class LogCorrupt(LogError):
     """The stored chain doesn't re-derive at ``seq`` of ``session``."""
 
     def __init__(self, session: str, seq: int, fault: str) -> None:
-        self.session = session
-        self.seq = seq
-        self.fault = fault
+        self.session, self.seq, self.fault = session, seq, fault
         super().__init__(
             f"log of session {session} is damaged at event {seq}: {fault}; run `foreword verify`"
         )
@@ -137,7 +156,8 @@ class UnknownEvent(LogError):
         self.session = session
         self.seq = seq
         self.size = size
-        super().__init__(f"session {session} has no event {seq}: it holds events 0 to {size - 1}")
+        held = f"events 0 to {size - 1}; name one of these" if size else "none yet; append something first"
+        super().__init__(f"session {session} has no event {seq}: it holds {held}")
 
 
 class UnknownSession(LogError):
@@ -147,7 +167,7 @@ class UnknownSession(LogError):
         self.name = name
         self.store = store
         self.close = close
-        hint = f"; close: {', '.join(close)}" if close else "; `foreword import FILE` records one"
+        hint = f"; close: {', '.join(close)}" if close else "; `foreword sessions` lists those there"
         super().__init__(f"no session {name!r} in {store}{hint}")
 
 
@@ -240,10 +260,7 @@ class InvariantBroken(CompileError):
     """A request would break a rule of its wire or of ours; it was not handed out. This is a fault of Foreword."""
 
     def __init__(self, session: str, rule: str, events: tuple[int, ...], fault: str) -> None:
-        self.session = session
-        self.rule = rule
-        self.events = events
-        self.fault = fault
+        self.session, self.rule, self.events, self.fault = session, rule, events, fault
         where = f" (events {', '.join(map(str, events))})" if events else ""
         super().__init__(
             f"session {session}: the request breaks {rule}{where}: {fault}; it was not sent; please report it"
@@ -270,15 +287,18 @@ class SpendLimitReached(CompileError):
 
 
 class SpendUnknown(CompileError):
-    """A hard limit can't be kept, since the price of ``model`` isn't known; ``unknown``: what of it."""
+    """A hard limit can't be kept, since the price of ``model`` (of this call, or of one that counts) isn't known.
+
+    ``unknown``: what of it.
+    """
 
     def __init__(self, scope: str, model: str, unknown: tuple[str, ...]) -> None:
         self.scope = scope
         self.model = model
         self.unknown = unknown
         super().__init__(
-            f"spend limit for {scope}: what a call to {model} costs is unknown ({', '.join(unknown)}); it was not "
-            f"sent; give the model's prices, or set no hard limit"
+            f"spend limit for {scope}: what a call to {model} costs is unknown ({', '.join(unknown)}); the "
+            f"request was not sent; give the model's prices, or set no hard limit"
         )
 
 
@@ -287,21 +307,24 @@ class CodecError(ForewordError):
 
 
 class UnknownWire(CodecError):
-    """No codec has this name; ``known``: the wires there are."""
+    """No codec has this name; ``known``: the wires there are, ``close``: those of the endpoint that it names."""
 
-    def __init__(self, wire: str, known: tuple[str, ...]) -> None:
+    def __init__(self, wire: str, known: tuple[str, ...], close: tuple[str, ...] = ()) -> None:
         self.wire = wire
         self.known = known
-        super().__init__(f"unknown wire {wire!r}: there are {', '.join(known)}; name one of these")
+        self.close = close
+        hint = f"{wire} is an endpoint, asked in {' or '.join(close)}; " if close else ""
+        super().__init__(
+            f"unknown wire {wire!r}: {hint}a provider is named by its wire: there are {', '.join(known)}; name one of "
+            f"these"
+        )
 
 
 class MalformedRequest(CodecError):
     """A request or message list isn't of its wire's form; ``path`` names the place."""
 
     def __init__(self, wire: str, path: str, fault: str) -> None:
-        self.wire = wire
-        self.path = path
-        self.fault = fault
+        self.wire, self.path, self.fault = wire, path, fault
         super().__init__(f"{wire} request: {path}: {fault}")
 
 
@@ -309,19 +332,17 @@ class MalformedResponse(CodecError):
     """A provider's response isn't of its wire's form; ``path`` names the place."""
 
     def __init__(self, wire: str, path: str, fault: str) -> None:
-        self.wire = wire
-        self.path = path
-        self.fault = fault
-        super().__init__(f"{wire} response: {path}: {fault}")
+        self.wire, self.path, self.fault = wire, path, fault
+        super().__init__(
+            f"{wire} response: {path}: {fault}; give the whole response as the SDK or the endpoint gave it"
+        )
 
 
 class ImportFailed(ForewordError):
     """A file can't be imported at all; nothing was written."""
 
     def __init__(self, source: str, fault: str, move: str) -> None:
-        self.source = source
-        self.fault = fault
-        self.move = move
+        self.source, self.fault, self.move = source, fault, move
         super().__init__(f"{source}: {fault}; {move}")
 
 
@@ -333,9 +354,7 @@ class StoreUnavailable(StoreError):
     """The store can't be opened or written; ``fault`` is the operating system's or SQLite's word."""
 
     def __init__(self, place: str, fault: str, move: str) -> None:
-        self.place = place
-        self.fault = fault
-        self.move = move
+        self.place, self.fault, self.move = place, fault, move
         super().__init__(f"store {place}: {fault}; {move}")
 
 
@@ -349,12 +368,11 @@ class ArtifactMissing(StoreError):
 
 
 class UnknownReference(StoreError):
-    """A reference that names nothing in this store, or isn't one."""
+    """A reference that names nothing in this store, or isn't one. ``move``: what to name instead."""
 
-    def __init__(self, ref: str, fault: str) -> None:
-        self.ref = ref
-        self.fault = fault
-        super().__init__(f"reference {ref!r}: {fault}")
+    def __init__(self, ref: str, fault: str, move: str) -> None:
+        self.ref, self.fault, self.move = ref, fault, move
+        super().__init__(f"reference {ref!r}: {fault}; {move}")
 
 
 class ErasureIncomplete(StoreError):
@@ -373,9 +391,7 @@ class EndpointError(ForewordError):
     """An endpoint can't be used as it is described; ``name`` is its profile or address."""
 
     def __init__(self, name: str, fault: str, move: str) -> None:
-        self.name = name
-        self.fault = fault
-        self.move = move
+        self.name, self.fault, self.move = name, fault, move
         super().__init__(f"endpoint {name}: {fault}; {move}")
 
 
@@ -383,9 +399,7 @@ class SettingsError(ForewordError):
     """The settings file can't be used."""
 
     def __init__(self, place: str, fault: str, move: str) -> None:
-        self.place = place
-        self.fault = fault
-        self.move = move
+        self.place, self.fault, self.move = place, fault, move
         super().__init__(f"settings {place}: {fault}; {move}")
 
 
@@ -394,7 +408,8 @@ class ProviderError(ForewordError):
 
     ``endpoint``: its name and address. ``status``: of HTTP, None when there was none. ``said``: the provider's own
     words, cleaned and short; "" when it gave none. ``request_id``: the provider's, for its support. ``retry_after``:
-    seconds it asks to wait. ``attempts``: requests made in all.
+    seconds it asks to wait. ``attempts``: requests made in all; ``lost``: of those before the last, how many may have
+    been billed.
     """
 
     fact = "failed"
@@ -418,6 +433,7 @@ class ProviderError(ForewordError):
         self.request_id = request_id
         self.retry_after = retry_after
         self.attempts = attempts
+        self.lost = 0
         self.tokens = tokens
         self.limit = limit
         where = f" (status {status})" if status is not None else ""

@@ -7,7 +7,8 @@ with a message of its own when nothing at all was read. Nothing of Foreword is l
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterator
+import json
+from collections.abc import Generator, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -30,11 +31,26 @@ class CacheRun:
     def add(self, response: Any) -> None:
         """Add a call by its response or usage object: of any provider's SDK, plain values, JSON, or a `Usage`.
 
-        One that tells no usage counts as a call without.
+        One that tells no usage counts as a call without. Raises: InvalidArgument for what is no response at all.
         """
+        from foreword.errors import InvalidArgument
         from foreword.evals.usage_lines import usage_of
 
-        self.usages.append(usage_of(response))
+        usage = usage_of(response)
+        if usage is None and not _has_members(response):
+            takes = "a response or its usage: what an SDK returned, a dict, or JSON text"
+            raise InvalidArgument("CacheRun.add", "response", response, takes)
+        self.usages.append(usage)
+
+
+def _has_members(value: object) -> bool:
+    """Whether this can be a response: an object of JSON, as such, as text, or in an SDK's form."""
+    if isinstance(value, bytes | str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return False
+    return isinstance(value, Mapping) or hasattr(value, "model_dump")
 
 
 class CacheGate:
@@ -62,7 +78,10 @@ class CacheGate:
         __tracebackhide__ = True
         if not self._runs:
             pytest.fail("cache gate: no run was recorded; put the task into `with cache_gate.run() as run:`")
-        verdict = self.judge(baseline=baseline, tolerance=tolerance)
+        try:
+            verdict = self.judge(baseline=baseline, tolerance=tolerance)
+        except ValueError as error:
+            pytest.fail(f"cache gate: {error}")
         if not verdict.ok:
             pytest.fail(f"cache gate: {verdict.text}")
 
@@ -91,5 +110,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         found = getattr(item, "funcargs", {}).get("cache_gate")
         if not isinstance(found, CacheGate):
             pytest.fail(f"the marker {MARKER} needs the fixture cache_gate among the test's arguments")
+        if marker.args or set(marker.kwargs) != {"baseline", "tolerance"}:
+            given = ", ".join([*map(repr, marker.args), *(f"{k}={v!r}" for k, v in marker.kwargs.items())])
+            pytest.fail(
+                f"the marker {MARKER} takes a baseline and a tolerance by name, got ({given}); write "
+                f"@pytest.mark.{MARKER}(baseline=0.9, tolerance=0.05)"
+            )
         found.check(**marker.kwargs)
     return result

@@ -80,6 +80,22 @@ def test_reading_starts_the_life_again() -> None:
     assert [outcome.read for outcome in kept] == [0, 500, 0]
 
 
+def test_a_mark_of_a_longer_life_on_what_is_read_prolongs_nothing() -> None:
+    """No write of the long life was billed; one that is written beside it lives as long as was paid for."""
+    requests = [units(5, mark="short"), units(5, mark="long"), units(5, mark="long")]
+    outcomes = simulate(requests, seconds(0, 10, 1_000), MARKS)
+    assert [(outcome.read, outcome.written_long) for outcome in outcomes] == [(0, 0), (500, 0), (0, 500)]
+    slow = Moment(sent=START, began=START + 5 * SECOND, ended=START + 9 * SECOND)
+    times = [slow, replace(slow, sent=START + SECOND), *seconds(3_000, 6_500)]
+    outcomes = simulate([*requests, units(5, mark="short")], times, MARKS)
+    assert [(outcome.read, outcome.written_long) for outcome in outcomes] == [
+        (0, 0),
+        (0, 500),
+        (500, 0),
+        (500, 0),
+    ]
+
+
 def test_an_entry_is_readable_once_its_response_begins() -> None:
     """Two requests sent together both write; the third, sent after the first began to be answered, reads."""
     begins = [Moment(sent=START + at, began=START + 5 * SECOND, ended=START + 9 * SECOND) for at in (0, 1)]

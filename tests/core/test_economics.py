@@ -7,6 +7,7 @@ from fractions import Fraction
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from foreword.core.catalog import Catalog, ModelSpec, Rates
 from foreword.core.economics import (
@@ -108,6 +109,14 @@ def test_on_a_cold_cache_a_summary_nearly_pays_for_itself() -> None:
     price = epoch_price(spec, prompt=110_000, suffix=12_000, removed=98_000, call=call, cold=True)
     assert price is not None
     assert price.cost <= price.call // 4
+
+
+def test_a_read_of_unknown_price_is_not_priced_as_input() -> None:
+    """Nobody knows then what a rewrite saves."""
+    spec = MODEL("claude-sonnet-4-6")
+    assert spec.price is not None
+    unknown = replace(spec, price=replace(spec.price, cache_read=None))
+    assert epoch_price(unknown, prompt=150_000, suffix=10_000, removed=1_000) is None
 
 
 def test_the_tier_of_the_prompt_counts() -> None:

@@ -148,6 +148,38 @@ def test_every_call_that_came_to_nothing_has_a_row() -> None:
     assert (usd(sums.cost), sums.unknown, sums.calls) == ("0.00018", 1, 12)
 
 
+def test_an_answer_to_an_older_request_is_estimated_by_that_request() -> None:
+    """A race: the newest request is another one, of another size and model."""
+    sent = [
+        RequestSent(wire="anthropic", model=SONNET, units=1, items=1, added=(), tokens=size)
+        for size in (500, 90_000)
+    ]
+    first, second = rows(events(*sent, answered(request=0), Called(request=1)), session="s", prices=PRICES)
+    spec = PRICES.spec(SONNET)
+    assert spec is not None
+    factor = spec.token_factor_start
+    estimated = [row.estimate.usage.total_input for row in (first, second) if row.estimate is not None]
+    assert estimated == [round(500 * factor), round(90_000 * factor)]
+    assert (second.model, second.asked, second.began) == (SONNET, SONNET, 1)
+
+
+def test_what_a_call_brings_with_it_is_of_its_request() -> None:
+    """Attempts and the provider's own summary; of the attempts those that were lost have no known cost."""
+    sent = RequestSent(wire="anthropic", model=SONNET, units=1, items=1, added=(), tokens=5)
+    body = answered(usage(5), request=0, attempts=3, lost=1, compactions=(usage(1),))
+    made = rows(events(sent, body), session="s", prices=PRICES)
+    assert [(row.status, row.kind, row.request, row.began) for row in made] == [
+        ("retried", "call", 0, None), ("retried", "call", 0, None), ("ok", "compaction", 0, None), ("ok", "call", 0, 0),
+    ]  # fmt: skip
+    assert [row.cost.picodollars is None for row in made] == [True, False, False, False]
+
+
+def test_the_largest_prompt_of_none_that_is_known_is_not_0() -> None:
+    """Neither of no calls at all."""
+    assert total(()).peak_input is total(ledger(answered())).peak_input is None
+    assert total(ledger(answered(), answered(usage(7)))).peak_input == 7
+
+
 def test_calls_beside_the_history_are_billed_under_their_kind() -> None:
     """A compaction, an embedding, a sub-context, and the provider's own summary within a call."""
     made = ledger(

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreword.core.tokens import Counter, EstimateCounter, O200kCounter, counter, pieces
-from foreword.errors import InvalidText, MissingExtra
+from foreword.errors import InvalidArgument, InvalidText, MissingExtra
 
 needs_extra = pytest.mark.skipif(importlib.util.find_spec("toktok") is None, reason="needs the extra: tokens")
 COUNTERS = [
@@ -109,7 +109,7 @@ def test_automatic_choice_is_exact_with_the_extra() -> None:
 
 def test_unknown_counter_is_refused() -> None:
     """A misspelt name is not silently another counter."""
-    with pytest.raises(ValueError, match="cl100k"):
+    with pytest.raises(InvalidArgument, match="cl100k"):
         counter("cl100k")
 
 

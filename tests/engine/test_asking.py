@@ -3,20 +3,31 @@
 from __future__ import annotations
 
 import asyncio
+import logging
+import threading
+import time
 from pathlib import Path
 from typing import Any
 
 import msgspec
 import pytest
 
-from foreword.codecs.parts import tool_name
+from foreword.codecs.parts import lettered_name, tool_name
 from foreword.core.block import Message, Text, ToolCall, ToolSpec
 from foreword.core.endpoint import Endpoint, endpoint
-from foreword.core.event import Answered, ForeignNoted, Rewritten
+from foreword.core.event import Answered, Called, ForeignNoted, Rewritten
 from foreword.engine.asking import Asked, ask, ask_now
 from foreword.engine.session import Session
 from foreword.engine.transport import Retries, Timeouts, Transport
-from foreword.errors import ConnectionFailed, ContextOverflow, OverBudget, Overloaded
+from foreword.errors import (
+    ConnectionFailed,
+    ContextOverflow,
+    InvalidArgument,
+    InvalidCall,
+    OverBudget,
+    Overloaded,
+    Rejected,
+)
 from foreword.store import Store
 from foreword.testing.anthropic_referee import AnthropicReferee
 from foreword.testing.facts import CLAUDE
@@ -129,18 +140,19 @@ def test_an_answer_of_nothing_but_a_cut_call_is_a_failure() -> None:
     assert [note.code for note in bodies(session, ForeignNoted)] == ["cut_call"]
 
 
-def test_calls_are_recorded_by_the_names_that_were_offered() -> None:
+@pytest.mark.parametrize("given, spelled", [("look.up", tool_name), ("3d", lettered_name)])
+def test_calls_are_recorded_by_the_names_that_were_offered(given: str, spelled: Any) -> None:
     """Where a wire takes no such name, the answer's is turned back, in a cut answer too."""
-    name = tool_name("look.up")
-    assert name != "look.up"
+    name = spelled(given)
+    assert name != given
     called = (Call(name=name, input={}), Call(name=name, input={"at": "x" * 900}))
     with referee(Answer(text="I look.", calls=called, stream=Stream(fault="cut", after=15))) as running:
         session = opened()
-        session.offer([ToolSpec(name="look.up", description="Look.", schema={"type": "object"})])
+        session.offer([ToolSpec(name=given, description="Look.", schema={"type": "object"})])
         asked(session, running.base_url)
     (answer,) = bodies(session, Answered)
     calls = [block for block in answer.message.blocks if isinstance(block, ToolCall)]
-    assert [call.name for call in calls] == ["look.up"]
+    assert [call.name for call in calls] == [given]
     assert answer.partial
 
 
@@ -268,3 +280,91 @@ def test_a_silent_overflow_is_told() -> None:
         assert not asked(session, running.url).overflowed
         session.say("More.")
         assert asked(session, running.url).overflowed
+
+
+def test_a_fall_of_the_cache_is_told_of_our_own_calls(caplog: pytest.LogCaptureFixture) -> None:
+    """The second request finds nothing in the cache, where the first had put its whole prompt."""
+    session = opened()
+    session.say("pipe " * 20_000)
+    with referee(Answer(text="Mended.")) as first, referee(Answer(text="Mended.")) as second:
+        asked(session, first.base_url)
+        session.say("And the next one.")
+        with caplog.at_level(logging.WARNING, "foreword.cache"):
+            asked(session, second.base_url)
+    assert ["0 tokens read from the cache" in record.getMessage() for record in caplog.records] == [True]
+
+
+def test_a_failure_is_recorded_off_the_event_loop() -> None:
+    """Writing waits for the disk, and for other writers for seconds; the loop goes on meanwhile."""
+    threads: set[int] = set()
+
+    def clock() -> int:
+        threads.add(threading.get_ident())
+        return 0
+
+    with referee(Failure(status=400)) as running:
+        session = Session.open(None, "s", target=target_of("anthropic"), clock=clock)
+        session.say("Mend the pipe.")
+        threads.clear()
+        with pytest.raises(Rejected):
+            asked(session, running.base_url)
+    assert [body.why for body in bodies(session, Called)] == ["Rejected"]
+    assert threading.get_ident() not in threads
+
+
+def test_cancelled_while_the_answer_is_recorded() -> None:
+    """The answer stands once, and nothing else tells of its call; the session is free when the error comes."""
+    begun, slow = threading.Event(), threading.Event()
+
+    def clock() -> int:
+        if slow.is_set():
+            begun.set()
+            time.sleep(0.3)
+        return 0
+
+    async def leave(session: Session, url: str) -> None:
+        async with transport() as opened_:
+            task = asyncio.create_task(ask(session, at(url), opened_, on_delta=lambda _: slow.set()))
+            await asyncio.to_thread(begun.wait, 10)
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+
+    with referee(Answer(text="Mended.")) as running:
+        session = Session.open(None, "s", target=target_of("anthropic"), clock=clock)
+        session.say("Mend the pipe.")
+        asyncio.run(leave(session, running.base_url))
+        slow.clear()
+    assert [event.kind for event in session.events[-2:]] == ["request_sent", "answered"]
+
+
+def test_a_running_loop_is_told_what_to_await() -> None:
+    """Nothing is compiled, and no coroutine is left behind."""
+    made = Session.open(None, "s", target=target_of("anthropic"))
+    made.say("hi")
+
+    async def inside() -> None:
+        ask_now(made, at("http://127.0.0.1:9"))
+
+    size = len(made.events)
+    with pytest.raises(InvalidCall, match=r"an event loop runs .*await ask\(\.\.\.\)"):
+        asyncio.run(inside())
+    assert len(made.events) == size
+
+
+def test_a_name_is_no_endpoint() -> None:
+    """The refusal says what makes one."""
+    made = Session.open(None, "s", target=target_of("anthropic"))
+    name: Any = "anthropic"
+    with pytest.raises(InvalidArgument, match="endpoint is 'anthropic'; give what foreword"):
+        ask_now(made, name)
+
+
+def test_a_script_that_ran_out_says_so() -> None:
+    """It is a fault of the test, so nothing says that the provider is busy or asks to wait."""
+    with RefereeServer(anthropic=AnthropicReferee(script=[])) as server:
+        made = Session.open(None, "s", target=target_of("anthropic"))
+        made.say("hi")
+        with pytest.raises(Rejected, match="the script has 0 answers") as caught:
+            ask_now(made, at(server.base_url), transport=transport)
+    assert caught.value.attempts == 1

@@ -42,7 +42,7 @@ def whys(made: Session) -> list[str]:
     return [event.body.why for event in made.events if isinstance(event.body, EpochStarted)]
 
 
-@pytest.mark.parametrize("betas, epochs", [(False, ["start", "manual"]), (True, ["start"])])
+@pytest.mark.parametrize("betas, epochs", [(False, ["start", "tools"]), (True, ["start"])])
 def test_a_loop_around_the_official_client_whose_list_of_tools_grows(betas: bool, epochs: list[str]) -> None:
     """As it is copied from the README; who wants the cheaper form says that he sends the headers."""
     made = Session.open(None, "s", target=target_for("anthropic", MODEL, betas=betas))

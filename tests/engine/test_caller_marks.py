@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from foreword.core.event import MarksSet
@@ -123,3 +124,30 @@ def test_marks_of_what_was_not_given_again_stay() -> None:
     assert len(made.view.fold.marks) == 1
     made.sync(messages, system=[{"type": "text", "text": part["text"]} for part in system])
     assert made.view.fold.marks == ()
+
+
+def test_marks_in_chat_form_arrive_in_anthropics() -> None:
+    """On the system text, a result and a user's part, with their lives; a mark moved on in the list moves here too."""
+    made = Session.open(None, "chat", target=target_of("openai-chat"), clock=counting_clock())
+    hour = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    call = {"id": "v1", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    messages: list[dict[str, Any]] = [
+        {"role": "system", "content": [{"type": "text", "text": f"rules of {LONG}", **hour}]},
+        {"role": "user", "content": "q"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "v1", "content": LONG, **MARK},
+        {"role": "assistant", "content": "done"},
+        {"role": "user", "content": "next"},
+    ]
+    made.sync(messages)
+    marks = made.view.fold.marks
+    made.sync(messages)
+    assert made.view.fold.marks == marks
+    made.target = target_of("anthropic")
+    body = json.loads(made.compile().body)
+    assert texts_marked(body)[-3:] == ["rules of", "v1", "next"]
+    assert body["system"][0]["cache_control"]["ttl"] == "1h"
+    messages[0]["content"] = f"rules of {LONG}"
+    made.target = target_of("openai-chat")
+    made.sync(messages)
+    assert [mark.section for mark in made.view.fold.marks] == ["message"]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 
+import msgspec
 import pytest
 
 from foreword.core.event import Answered, Called
@@ -12,7 +13,7 @@ from foreword.core.ledger import Row, rows
 from foreword.core.prices import Prices
 from foreword.engine.asking import ask
 from foreword.engine.session import Session
-from foreword.errors import ConnectionFailed, Overloaded
+from foreword.errors import ConnectionFailed, OverBudget, Overloaded
 from foreword.testing.script import Answer, Failure, Stream
 from tests.engine.faulty_server import FaultyServer, hangs, says
 from tests.engine.test_asking import asked, at, bodies, opened, referee, transport
@@ -52,6 +53,53 @@ def test_a_refused_call_has_a_free_row() -> None:
     assert {row.cost.picodollars for row in ledger(session)} == {0}
     (called,) = bodies(session, Called)
     assert (called.why, called.attempts, called.request) == ("Overloaded", 4, session.unanswered)
+
+
+def test_a_gateway_that_gave_up_may_have_been_billed() -> None:
+    """Its model may have run: attempts and a call that end so are of unknown cost, a busy server's are free."""
+    gave_up = Failure(status=504)
+    with referee(BUSY, gave_up, Answer(text="Mended."), gave_up, BUSY, gave_up, gave_up) as running:
+        session = opened()
+        asked(session, running.base_url)
+        session.say("And the next one.")
+        with pytest.raises(Overloaded):
+            asked(session, running.base_url)
+    made = ledger(session)
+    assert [row.status for row in made] == [
+        "retried",
+        "retried",
+        "ok",
+        "retried",
+        "retried",
+        "retried",
+        "failed",
+    ]
+    assert [row.cost.unknown for row in made if row.status == "retried"] == [
+        ("usage",),
+        (),
+        ("usage",),
+        ("usage",),
+        (),
+    ]
+    assert made[-1].cost.unknown == ("usage",)
+    assert {row.request for row in made} == {
+        event.seq for event in session.events if event.kind == "request_sent"
+    }
+
+
+def test_a_prompt_over_the_window_is_free_whatever_its_status() -> None:
+    """Some local servers refuse one as a failure of their own: 500, and nothing was run."""
+    overflow = {
+        "error": {
+            "message": "the request exceeds the available context size",
+            "type": "exceed_context_size_error",
+        }
+    }
+    with FaultyServer([says(500, msgspec.json.encode(overflow))]) as server:
+        session = opened()
+        with pytest.raises(OverBudget):
+            asked(session, server.url)
+    assert [row.cost.picodollars for row in ledger(session)] == [0]
 
 
 def test_a_cut_answer_is_one_row() -> None:

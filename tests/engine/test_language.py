@@ -170,7 +170,7 @@ def test_the_base_says_it_and_a_notice_changes_it(wire: str) -> None:
     assert directives(fourth) == ["German", "French"]
     made.instruct("You help otherwise.")
     assert directives(asked(made)) == ["French"]
-    assert whys(made) == ["start", "manual"]
+    assert whys(made) == ["start", "instructions"]
     assert detected(made) == ["de", "fr"]
 
 
@@ -230,7 +230,7 @@ def test_switched_on_and_off() -> None:
     assert "No language is asked for any more." in third.units[-1].data.decode()
     made.instruct("New rules.")
     assert directives(asked(made)) == []
-    assert whys(made) == ["start", "manual"]
+    assert whys(made) == ["start", "instructions"]
 
 
 def test_another_process_goes_on(tmp_path: Any) -> None:

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from foreword.core.block import Text
+from foreword.core.block import Text, ToolSpec
 from foreword.core.event import Rewritten, ToolReturned
 from foreword.core.reference import content_bytes
 from foreword.engine.reading import PAGE_CHARACTERS
@@ -23,6 +23,22 @@ from tests.histories import examples, target_of
 NAMED = re.compile(r'read\(ref="([^"#]+)#(\d+)"(?:, offset=(\d+))?\)')
 NEXT = re.compile(r'\n<foreword kind="more">\n[^\n]*next: (\w+)\((.*)\)\n</foreword>\Z')
 WIRES = ("anthropic", "openai-chat")
+
+
+def test_the_read_tool_has_the_name_that_requests_offer() -> None:
+    """Another one beside a tool ``read`` of the agent's; none where the reader is no tool, or nobody is asked."""
+    made = session(target_of("anthropic"))
+    made.say("go")
+    for tools in ((), (ToolSpec(name="read"),)):
+        made.offer(tools)
+        offered = json.loads(made.compile().body)["tools"]
+        ours = [tool["name"] for tool in offered if tool.get("description", "").startswith("Read back what")]
+        assert ours == [made.read_tool]
+    assert made.read_tool == "foreword_read"
+    made.target = target_of("anthropic", reader="none")
+    assert made.read_tool is None
+    made.target = None
+    assert made.read_tool is None
 
 
 def told_calls(body: bytes) -> set[str]:
@@ -228,3 +244,60 @@ def test_the_models_tool_reads_its_own_session_alone(tmp_path: Path) -> None:
             assert "said" not in told, ref
         assert made.run_read_tool({"ref": f"{made.alias}#{later}"}) == "said after the fork"
         assert other.read(f"{made.alias}#{later}").text == "said after the fork"
+
+
+def result_of(made: Session, content: str) -> str:
+    """Record a tool's result; return its reference."""
+    made.say("go")
+    answer(made, call("c"))
+    return f"{made.alias}#{made.returned('c', content)}"
+
+
+LINES = "".join(f"line {n}\n" for n in range(1, 31))
+
+
+@pytest.mark.parametrize(
+    "given, text",
+    [
+        ({"offset": "10", "limit": "2"}, "line 10\nline 11\n"),
+        ({"offset": 10.0, "limit": 2.0}, "line 10\nline 11\n"),
+        ({"tail": "3"}, "line 28\nline 29\nline 30\n"),
+        ({"grep": 5}, "line 5\nline 15\nline 25\n"),
+        ({"grep": "line 1\n", "tail": None, "offset": None}, "line 1\n"),
+    ],
+)
+def test_what_a_model_means_is_read(given: dict[str, object], text: str) -> None:
+    """Quoted numbers, and null for what is not given; left out, the same page would come again and again."""
+    made = session()
+    ref = result_of(made, LINES)
+    page = made.run_read_tool(json.dumps({"ref": ref, **given}))
+    assert page.partition("\n<foreword")[0] == text
+
+
+@pytest.mark.parametrize(
+    "given, told",
+    [
+        ({"offset": -1}, "[read: offset is -1; give a whole number, 0 or more]"),
+        ({"limit": "two"}, "[read: limit is 'two'; give a whole number, 0 or more]"),
+        ({"tail": True}, "[read: tail is True; give a whole number, 0 or more]"),
+        ({"start": 1.5}, "[read: start is 1.5; give a whole number, 0 or more]"),
+        ({"offset": "9" * 5_000}, "give a whole number, 0 or more]"),
+        ({"grep": ["a"]}, "[read: grep is ['a']; give a text"),
+        ({"lines": 3}, "[read: there is no argument 'lines'; give ref, offset, limit, tail, start, grep]"),
+    ],
+)
+def test_what_means_nothing_is_said(given: dict[str, object], told: str) -> None:
+    """Which argument, and what it takes."""
+    made = session()
+    ref = result_of(made, LINES)
+    assert told in made.run_read_tool({"ref": ref, **given})
+
+
+@pytest.mark.parametrize("form", ["#{}", "[#{}]", " [#{}] "])
+def test_an_event_is_read_as_a_summary_cites_it(form: str) -> None:
+    """Without the alias it can be no other session's."""
+    made = session()
+    seq = result_of(made, LINES).partition("#")[2]
+    assert made.run_read_tool({"ref": form.format(seq)}) == LINES
+    unknown = made.run_read_tool({"ref": "[#999]"})
+    assert f"its events are {made.alias}#0 to {made.alias}#{len(made.events) - 1}" in unknown

@@ -9,7 +9,8 @@ import pytest
 
 from foreword.core.block import ToolSpec
 from foreword.engine.session import Session
-from foreword.errors import EmptyRequest, InvalidValue, StoreUnavailable
+from foreword.engine.spend import Limit
+from foreword.errors import EmptyRequest, InvalidArgument, InvalidValue, MalformedResponse, StoreUnavailable
 from tests.engine.sessions import session
 from tests.histories import MODELS, target_of
 
@@ -79,3 +80,93 @@ def test_a_place_is_no_store(given: Any) -> None:
 def test_a_read_call_without_arguments_is_told_to_the_model(given: Any) -> None:
     """As every other fault of its call."""
     assert session().run_read_tool(given).startswith("[ref is missing; give ")
+
+
+@pytest.mark.parametrize(
+    "given, name",
+    [
+        ({"policy": "tight"}, "policy"),
+        ({"policy": {"low_water": 0.4}}, "policy"),
+        ({"target": "claude-opus-4-8"}, "target"),
+        ({"user": 7}, "user"),
+        ({"provider": "anthropic"}, "model"),
+        ({"model": "claude-opus-4-8"}, "provider"),
+        ({"provider": "anthropic", "model": "claude-opus-4-8", "target": target_of("anthropic")}, "provider"),
+    ],
+)
+def test_a_session_is_not_opened_with_what_no_request_could_use(given: dict[str, Any], name: str) -> None:
+    """Said when it is opened; the first request is too late."""
+    with pytest.raises(InvalidArgument) as caught:
+        Session.open(None, "s", **given)
+    assert caught.value.name == name
+
+
+def test_a_session_has_a_text_for_a_name() -> None:
+    """A number is none."""
+    odd: Any = 42
+    with pytest.raises(InvalidArgument, match=r"Session\.open: name is 42; give a text"):
+        Session.open(None, odd)
+
+
+@pytest.mark.parametrize(
+    "name, value, takes",
+    [
+        ("spend", Limit(scope="day", hard="1"), "Spend([Limit(...), ...]), or None"),
+        ("policy", None, "a Policy"),
+        ("target", "openai-chat", "what target_for returns, or None"),
+        ("user", 7, "a text, or None"),
+    ],
+)
+def test_a_setting_of_another_type_is_refused_where_it_is_set(name: str, value: Any, takes: str) -> None:
+    """What stood before stays."""
+    made = session()
+    before = getattr(made, name)
+    with pytest.raises(InvalidArgument) as caught:
+        setattr(made, name, value)
+    assert (caught.value.name, caught.value.takes) == (name, takes)
+    assert getattr(made, name) == before
+
+
+def test_a_slip_in_the_name_of_a_setting_is_said() -> None:
+    """It would be a user whom no call is billed to."""
+    made: Any = session()
+    with pytest.raises(AttributeError, match="usr"):
+        made.usr = "ada"
+
+
+@pytest.mark.parametrize("content", [{"a": 1}, b"bytes", 5, None])
+def test_a_result_of_another_form_is_refused_with_the_way_to_give_it(content: Any) -> None:
+    """A dictionary's keys are no blocks."""
+    made = session()
+    with pytest.raises(InvalidArgument, match=r"json\.dumps makes one of a value"):
+        made.returned("c", content)
+
+
+def test_one_in_place_of_a_list_is_refused() -> None:
+    """With the form that is taken."""
+    made: Any = session()
+    with pytest.raises(InvalidArgument, match=r"a list of ToolSpec\(name="):
+        made.offer(A)
+    with pytest.raises(InvalidArgument, match=r"such as \[5\]"):
+        made.erase(5, "slip")
+
+
+def test_a_dictionary_is_no_tool_and_the_refusal_names_what_is_one() -> None:
+    """It can be written as it is read, with its import."""
+    tools: Any = [{"name": "a"}]
+    with pytest.raises(InvalidValue, match=r"give ToolSpec\(.*of foreword\.core\.block$"):
+        session().offer(tools)
+
+
+@pytest.mark.parametrize("wire", MODELS)
+def test_a_response_of_another_wire_is_named(wire: str) -> None:
+    """A session records what its own wire answered."""
+    made = session(target_of(wire))
+    made.say("hi")
+    made.compile()
+    chat = {"choices": [{"message": {"role": "assistant", "content": "x"}}]}
+    claude = {"role": "assistant", "content": [{"type": "text", "text": "x"}]}
+    other, name = (claude, "anthropic") if wire in ("openai-chat", "deepseek") else (chat, "openai-chat")
+    with pytest.raises(MalformedResponse, match=f"looks like a response of {name}"):
+        made.record(other)
+    assert made.unanswered is not None

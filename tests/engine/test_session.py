@@ -10,8 +10,11 @@ import pytest
 
 from foreword.core.block import Message, Text, Thinking, ToolSpec
 from foreword.core.event import Answered, Draft, Event, RequestSent, Said, ToolsSet
+from foreword.core.ledger import rows
+from foreword.core.prices import Prices
 from foreword.core.usage import Usage
-from foreword.errors import CompileError, OverBudget, UnknownEvent
+from foreword.engine.session import Session
+from foreword.errors import CompileError, InvalidArgument, OverBudget, UnknownEvent
 from foreword.store import Store
 from foreword.testing.script import Answer, Call
 from tests.engine.sessions import answer, answer_message, call, judged, plain, reopened, session, step
@@ -361,3 +364,33 @@ def test_a_response_that_is_recorded_twice_is_taken_once() -> None:
     assert made.record({**response, "id": "msg_2"}) == size
     made.compile()
     assert made.record({**response, "id": "msg_2"}) == len(made.events) - 1 > size
+
+
+def test_the_user_and_the_project_are_kept_with_the_log(tmp_path: Path) -> None:
+    """A restart moves no call to nobody; whoever is named anew is whom calls are made for from then on."""
+    with Store.open(tmp_path) as store:
+        Session.open(store, "s", user="ada", project="pipes")
+    with Store.open(tmp_path) as store:
+        made = Session.open(store, "s", target=target_of("anthropic"))
+        assert made.user == "ada"
+        made.user = "bob"
+        made.say("hi")
+        made.compile()
+        answer(made, "done")
+        assert Session.open(store, "s", project="pipes").user == "bob"
+        assert Session.open(store, "s", user="eve").user == "eve"
+        assert Session.open(store, "s").user == "bob"
+        fork = made.fork(len(made.events) - 1)
+        assert (fork.user, Session.open(store, fork.id).user) == ("bob", "bob")
+        assert [row.user for row in rows(made.events, session="s", prices=Prices())] == ["bob"]
+
+
+@pytest.mark.parametrize("recorded", ["pipes", None])
+def test_another_project_than_the_recorded_one_is_refused(recorded: str | None, tmp_path: Path) -> None:
+    """Its calls would go on being billed to the first, without a word."""
+    with Store.open(tmp_path) as store:
+        size = len(Session.open(store, "s", project=recorded).events)
+        with pytest.raises(InvalidArgument, match=f"project is 'roofs'; give {recorded!r}") as caught:
+            Session.open(store, "s", project="roofs")
+        assert caught.value.name == "project"
+        assert len(Session.open(store, "s", project=recorded).events) == size

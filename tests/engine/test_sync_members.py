@@ -87,7 +87,7 @@ def test_a_system_message_taken_out_is_sent_no_more(wire: str) -> None:
     assert b"be brief" not in without.request.body
     assert [event.body.why for event in made.events if isinstance(event.body, EpochStarted)] == [
         "start",
-        "manual",
+        "instructions",
     ]
     assert made.sync(listed[1:]).request.body == without.request.body
     made.instruct("be kind")

@@ -8,7 +8,9 @@ import msgspec
 import pytest
 
 from foreword.compiler.policy import Policy
+from foreword.core.event import Noticed
 from foreword.core.target import Target
+from foreword.core.tokens import counter
 from foreword.core.usage import Usage
 from foreword.engine.session import Session
 from foreword.errors import InvalidValue
@@ -40,6 +42,27 @@ def spend(made: Session, output: int) -> None:
     made.compile()
     made.answered(answer_message("done"), usage=Usage(uncached=500, output=output))
     made.say("more")
+
+
+def test_an_answer_without_usage_is_not_free() -> None:
+    """It counts by its text, and the notice says that it is no exact figure."""
+    made = opened(target_of("openai-chat"), COUNTING)
+    made.task_budget(1_000)
+    made.say("go")
+    made.compile()
+    made.answered(answer_message("word " * 300))
+    made.say("more")
+    made.compile()
+    made.task_budget(2_000)
+    made.compile()
+    told = [event.body.text for event in made.events if isinstance(event.body, Noticed)]
+    count = counter().count("word " * 300)
+    assert 200 < count < 500
+    assert told == [
+        "1000 of 1000 output tokens are left for this task.",
+        f"About {1_000 - count} of 1000 output tokens are left for this task.",
+        "2000 of 2000 output tokens are left for this task.",
+    ]
 
 
 def budget(made: Session) -> Any:

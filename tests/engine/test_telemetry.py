@@ -61,6 +61,25 @@ def attributes(span: ReadableSpan) -> dict[str, Any]:
     return dict(span.attributes or {})
 
 
+def test_a_call_that_nobody_timed_began_with_its_request(
+    telemetry: Telemetry, spans: InMemorySpanExporter
+) -> None:
+    """And it asked for the model of the request, whichever answered; without a request its span has no length."""
+    clock = Now(5_000_000)
+    session = opened(clock=clock)
+    session.compile()
+    clock.at = 9_000_000
+    session.answered(answer_message("Mended."), usage=USED, model="another", response_id="r")
+    session.answered(answer_message("Mended again."), usage=USED, model="another")
+    telemetry.follow(session)
+    ours, other = spans.get_finished_spans()
+    assert (ours.start_time, ours.end_time) == (5_000_000_000, 9_000_000_000)
+    asked = session.target.params.model if session.target is not None else None
+    models = [attributes(ours)[f"gen_ai.{side}.model"] for side in ("request", "response")]
+    assert (models, ours.name) == ([asked, "another"], f"chat {asked}")
+    assert (other.start_time, attributes(other)["gen_ai.request.model"]) == (9_000_000_000, "another")
+
+
 def test_one_span_a_call(
     telemetry: Telemetry, spans: InMemorySpanExporter, measures: InMemoryMetricReader
 ) -> None:
@@ -75,12 +94,12 @@ def test_one_span_a_call(
     assert telemetry.follow(session) == 1
     assert telemetry.follow(session) == 0
     (span,) = spans.get_finished_spans()
-    assert (span.name, span.kind) == ("chat claude-sonnet-4-5", SpanKind.CLIENT)
+    assert (span.name, span.kind) == ("chat claude-opus-4-8", SpanKind.CLIENT)
     found = attributes(span)
     assert found == {
         "gen_ai.provider.name": "anthropic",
         "gen_ai.operation.name": "chat",
-        "gen_ai.request.model": "claude-sonnet-4-5",
+        "gen_ai.request.model": "claude-opus-4-8",
         "gen_ai.response.model": "claude-sonnet-4-5",
         "gen_ai.response.id": "msg_1",
         "gen_ai.response.finish_reasons": ("end_turn",),

@@ -1,15 +1,16 @@
 """Breaks of recorded sessions: which calls are breaks, what causes each, what each cost."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, get_args
 
 import pytest
 
-from foreword.core.block import Message, Text
+from foreword.core.block import Message, Text, ToolSpec
+from foreword.core.event import Why
 from foreword.core.prices import Prices
 from foreword.core.usage import Usage
 from foreword.engine.session import Session
-from foreword.evals.cache_breaks import DETECTORS, FIXES
+from foreword.evals.cache_breaks import DETECTORS, EPOCHS, FIXES
 from foreword.evals.cache_explain import Break, breaks_of, explained
 from foreword.evals.cache_signs import signs_of
 from foreword.evals.calls import calls_of
@@ -277,12 +278,32 @@ def test_a_session_of_ours_names_its_epoch() -> None:
     assert 0 < same < units
     [one] = breaks_of([before, after], "made", Prices())
     assert (one.cause, one.certainty) == ("epoch", "shown")
-    assert f"permission; of the {units} units sent before, the first {same} stand unchanged" in one.evidence
+    assert "permission (a text was revoked or erased)" in one.evidence
+    assert f"of the {units} units sent before, the first {same} stand unchanged" in one.evidence
     session.revoke(session.pin("Be brief."), "Be long.")
     session.say("And?")
     session.compile()
     asked(session, "Well?")
     assert calls_of(session.events)[-1].repeated is not None
+
+
+def test_an_epoch_says_what_the_caller_changed() -> None:
+    """Other instructions, other tools: each is named, in a word of the log and in plain ones."""
+    session = Session.open(None, "made", provider="anthropic", model=MODEL)
+    asked(session, "Build it.")
+    session.instruct("Be brief.")
+    asked(session, "Go on.")
+    session.offer([ToolSpec(name="bash")])
+    asked(session, "And now?")
+    found = breaks_of(calls_of(session.events), "made", Prices())
+    assert [one.cause for one in found] == ["epoch", "epoch"]
+    assert "instructions (the system text changed)" in found[0].evidence
+    assert "tools (the tools offered changed)" in found[1].evidence
+
+
+def test_every_reason_of_an_epoch_has_its_words() -> None:
+    """What a log may hold, older ones too, can be told."""
+    assert set(EPOCHS) == set(get_args(Why))
 
 
 def test_a_session_of_ours_shows_that_it_repeated_the_request() -> None:

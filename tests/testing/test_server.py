@@ -58,7 +58,7 @@ def test_the_anthropic_client_gets_answers_usage_and_errors(server: RefereeServe
             once.messages.create(messages=[ASK, said, ASK], **asked)
         with pytest.raises(anthropic.BadRequestError, match="bound to a different conversation"):
             once.messages.create(messages=[{**ASK, "content": "Else?"}, *talk[1:]], **asked)
-        with pytest.raises(anthropic.InternalServerError, match="the script has 2 answers"):
+        with pytest.raises(anthropic.UnprocessableEntityError, match="the script has 2 answers"):
             client.messages.create(messages=talk, **asked)
         assert once.messages.count_tokens(model="m", messages=[ASK]).input_tokens > 0
         with pytest.raises(anthropic.NotFoundError):
@@ -113,7 +113,7 @@ def test_the_openai_client_loops_over_responses(server: RefereeServer) -> None:
             once.responses.create(input=[ASK, *made], **asked)
         with pytest.raises(openai.NotFoundError, match="Conversation with id"):
             once.responses.create(input=[ASK], conversation="conv_9", **asked)
-        with pytest.raises(openai.InternalServerError, match="the script has 2 answers"):
+        with pytest.raises(openai.UnprocessableEntityError, match="the script has 2 answers"):
             client.responses.create(input=[found], previous_response_id=first.id, **asked)
         counted = once.responses.input_tokens.count(model="m", input=[ASK])
         assert counted.input_tokens > 0

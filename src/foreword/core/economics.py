@@ -16,8 +16,8 @@ from math import isqrt
 
 from msgspec import Struct
 
-from foreword.core.catalog import ModelSpec, Rates
-from foreword.core.price import cost, picodollars
+from foreword.core.catalog import ModelSpec
+from foreword.core.price import cost, per_token, rates_at
 from foreword.core.usage import Usage
 
 GROWTH = 1_306
@@ -70,13 +70,14 @@ def epoch_price(
 
     ``call``: usage of the call that writes a summary, None: no model is asked. ``cold``: the cache has expired, so
     the next request is written whole. Listed prices at the tier of ``prompt``: off-peak halves both sides alike.
-    None: the catalog lacks a price that this needs.
+    Without a price for cache writes, what is written costs the price of the input. None: the catalog lacks a price that
+    this needs.
     """
-    rates = _rates(spec, prompt)
-    if rates is None or rates.input is None:
+    rates = rates_at(spec, prompt)
+    if rates is None or rates.input is None or rates.cache_read is None:
         return None
-    read = _per_token(rates.cache_read if rates.cache_read is not None else rates.input)
-    write = _per_token(rates.cache_write_short if rates.cache_write_short is not None else rates.input)
+    read = per_token(rates.cache_read)
+    write = per_token(rates.cache_write_short if rates.cache_write_short is not None else rates.input)
     asked = cost(call, spec, peak=True).picodollars if call is not None else 0
     if asked is None:
         return None
@@ -131,12 +132,3 @@ def growth_of(sizes: Sequence[int]) -> int:
 
 _ENOUGH = 4
 """Steps that say a session's own pace."""
-
-
-def _rates(spec: ModelSpec, prompt: int) -> Rates | None:
-    return next((tier.price for tier in reversed(spec.tiers) if prompt > tier.above), spec.price)
-
-
-def _per_token(price: str) -> int:
-    """Turn US dollars per million tokens into picodollars per token; the catalog allows six decimals."""
-    return picodollars(price) // 1_000_000

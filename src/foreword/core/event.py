@@ -23,6 +23,8 @@ Why = Literal[
     "price",
     "cold",
     "quality",
+    "instructions",
+    "tools",
     "manual",
     "upgrade",
     "switch",
@@ -39,6 +41,7 @@ class SessionOpened(Struct, frozen=True, kw_only=True, tag="session_opened", omi
 
     A fork has ``parent`` = (session id, last shared seq): its log is the parent's up to there, then its own.
     ``project``: what the work belongs to, by which bills are added up; None: not said, or as in the parent.
+    ``sub_context``: another agent began it, and its calls are billed as such.
     """
 
     session: str
@@ -47,6 +50,7 @@ class SessionOpened(Struct, frozen=True, kw_only=True, tag="session_opened", omi
     source: str | None = None
     parent: tuple[str, int] | None = None
     project: str | None = None
+    sub_context: bool = False
 
 
 class InstructionsSet(Struct, frozen=True, kw_only=True, tag="instructions_set", omit_defaults=True):
@@ -110,16 +114,19 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     ``usage`` None: not reported. ``partial``: the stream was cut. ``edits``: what the provider says it did to the
     context before the model read it, in the wire's members; its usage is then not that of what was sent.
     ``first_token_ms``: from the start of the last of ``attempts`` to the first token, ``total_ms``: to the end;
-    None: not measured. ``terms``: what multiplies the bill, by the catalog's names (batch, fast, us).
+    None: not measured. ``lost``: of the attempts before the last, those that may have been billed and don't say so.
+    ``terms``: what multiplies the bill, by the catalog's names (batch, fast, us).
     ``compactions``: tokens that the provider spent on summaries of its own in this call, billed beside ``usage``.
     ``doubts``: what in the usage as it was reported does not add up, by name (``cache_split_mismatch``).
     ``start_marks``: each of its calls gets a ``ToolStarted`` before it runs, so one without it never began.
+    ``call``: what the file that it was read from calls it, in every copy; None: it says nothing, or the call is ours.
     """
 
     message: Message
     model: str | None = None
     stop_reason: str | None = None
     response_id: str | None = None
+    call: str | None = None
     usage: Usage | None = None
     recorded_cost_usd: str | None = None
     request: int | None = None
@@ -128,6 +135,7 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     first_token_ms: int | None = None
     total_ms: int | None = None
     attempts: int = 1
+    lost: int = 0
     terms: tuple[str, ...] = ()
     compactions: tuple[Usage, ...] = ()
     doubts: tuple[str, ...] = ()
@@ -135,7 +143,8 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
 
 
 class Called(Struct, frozen=True, kw_only=True, tag="called", omit_defaults=True):
-    """A model call whose answer is no part of the history: it came to nothing, or it served the engine.
+    """A model call whose answer is no part of the history: it came to nothing, was left behind by a rewind, or served
+    the engine.
 
     ``status``: ``failed``, ``cancelled`` by the caller, ``raced`` (another answer was taken) or ``ok``. ``usage``
     None: unknown, which is not 0. ``request``: seq of its ``RequestSent``; None: it had none. ``why``: the name of
@@ -146,6 +155,7 @@ class Called(Struct, frozen=True, kw_only=True, tag="called", omit_defaults=True
     status: Literal["ok", "failed", "cancelled", "raced"] = "failed"
     model: str | None = None
     response_id: str | None = None
+    call: str | None = None
     usage: Usage | None = None
     recorded_cost_usd: str | None = None
     request: int | None = None
@@ -153,7 +163,9 @@ class Called(Struct, frozen=True, kw_only=True, tag="called", omit_defaults=True
     first_token_ms: int | None = None
     total_ms: int | None = None
     attempts: int = 1
+    lost: int = 0
     terms: tuple[str, ...] = ()
+    compactions: tuple[Usage, ...] = ()
     doubts: tuple[str, ...] = ()
 
 

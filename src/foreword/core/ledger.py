@@ -7,7 +7,7 @@ it have rows of their own.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Literal
 
 from msgspec import Struct
@@ -20,6 +20,7 @@ from foreword.core.event import (
     EpochStarted,
     Event,
     ForeignNoted,
+    RequestSent,
     Rewritten,
     Said,
     SessionOpened,
@@ -53,9 +54,11 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     known, or nothing tells. `doubts`: what in its recorded usage does not add up, by name (`cache_split_mismatch`).
     `phase`: `epoch` for the first call after the base was rebuilt, else `cold` when nothing was read from the
     cache, or `warm`. `tier`: prompt size above which its prices hold, 0: the base price. `peak` None: no peak hours.
-    `request`: seq of the `RequestSent` that it answers, None: it is none of ours.
+    `request`: seq of the `RequestSent` that it answers, None: it is none of ours; `asked` and `began`: the model that
+    it names, which is the row's too where no answer names one, and when.
     `provider`: by the catalog. `why`: the stop reason, or the name of the error.
-    `key`: the same for all copies of one call, in whichever session.
+    `key`: the same for all copies of one call that are told at the same time, in whichever session; `call`: what its
+    file calls it, the same in every copy, () when it doesn't say.
     """
 
     session: str
@@ -79,15 +82,23 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     project: str | None = None
     user: str | None = None
     request: int | None = None
+    asked: str | None = None
+    began: int | None = None
     response_id: str | None = None
     provider: str | None = None
     why: str = ""
     key: tuple[object, ...] = ()
+    call: tuple[object, ...] = ()
 
     @property
     def input(self) -> int | None:
         """The whole prompt in tokens; None: unknown."""
         return self.usage.total_input if self.usage is not None else None
+
+    @property
+    def names(self) -> set[tuple[object, ...]]:
+        """`key` and, where it is known, `call`: a row with one of the same is a copy."""
+        return {self.key, self.call} - {()}
 
     @property
     def mismatch(self) -> bool:
@@ -114,9 +125,9 @@ def once(calls: Iterable[Row]) -> Iterator[Row]:
     """Leave out copies of calls: forks share the past of their parent, and some tools copy it to a new file."""
     seen: set[tuple[object, ...]] = set()
     for row in calls:
-        if row.key not in seen:
-            seen.add(row.key)
+        if seen.isdisjoint(row.names):
             yield row
+        seen |= row.names
 
 
 def rewrites(facts: Iterable[Fact]) -> dict[str, int]:
@@ -148,7 +159,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     ones. `lacking`: of the counted calls those that don't tell a bucket, by its name. `estimated_cost`: picodollars
     of `estimated` calls without a whole usage, by their estimates, and in no other sum.
     `doubts`: calls by what in their usage does not add up. `recorded`: picodollars stated for `recorded_calls` calls.
-    `peak_input`: the largest prompt. A mismatch: see `Row`.
+    `peak_input`: the largest prompt that is known, None: none is. A mismatch: see `Row`.
     """
 
     calls: int
@@ -166,7 +177,7 @@ class Totals(Struct, frozen=True, kw_only=True):
     recorded: int
     recorded_calls: int
     mismatches: int
-    peak_input: int
+    peak_input: int | None
 
     @property
     def hit_rate(self) -> float | None:
@@ -200,7 +211,7 @@ def total(calls: Iterable[Row]) -> Totals:
         recorded=sum(stated),
         recorded_calls=len(stated),
         mismatches=sum(row.mismatch for row in listed),
-        peak_input=max((row.input or 0 for row in listed), default=0),
+        peak_input=max((row.input for row in listed if row.input is not None), default=None),
     )
 
 
@@ -215,8 +226,8 @@ def grouped(calls: Iterable[Row], by: Callable[[Row], str]) -> dict[str, Totals]
 class Ledger:
     """The rows of one session, in log order, which grow with its log.
 
-    `kind`: of its answers, `sub_context` for the session of a sub-agent. `project`: unless the log names its own. The
-    user is the `subject` of each fact.
+    `kind`: of its answers, `sub_context` for the session of a sub-agent, unless the log says so. `project`: unless the
+    log names its own. The user is the `subject` of each fact.
     An erased answer has a row of unknown tokens.
     """
 
@@ -227,7 +238,8 @@ class Ledger:
         self.rows: list[Row] = []
         self.position = 0
         """How many facts were taken."""
-        self._prices = prices
+        self.prices = prices
+        """Of the facts that come next."""
         self._kind: Kind = kind
         self._project = project
         self._step = 0
@@ -235,6 +247,7 @@ class Ledger:
         self._spoken = False
         self._rebuilt = False
         self._told: set[str] = set()
+        self._sent: dict[int, _Sent] = {}
         self._unreported = Unreported()
 
     def add(self, facts: Iterable[Fact]) -> None:
@@ -246,13 +259,16 @@ class Ledger:
 
     def _rows_of(self, number: int, fact: Fact) -> Iterator[Row]:
         match fact.body:
-            case SessionOpened(project=str() as project):
-                self._project = project
+            case SessionOpened() as body:
+                self._project = body.project or self._project
+                self._kind = "sub_context" if body.sub_context else self._kind
             case Said(person=True):
                 self._turn += not self._spoken
                 self._spoken = True
             case EpochStarted() | ForeignNoted(code="compaction"):
                 self._rebuilt = self._step > 0
+            case RequestSent(model=model, tokens=tokens):
+                self._sent[number] = _Sent(model=model, at=fact.at, tokens=tokens)
             case ForeignNoted(code=code) as body if code in NOTED:
                 noted = Called(model=body.model, usage=NOTHING, recorded_cost_usd=body.recorded_cost_usd)
                 yield self._row(number, fact, noted, self._kind, NOTED[code], self._step + 1)
@@ -260,6 +276,7 @@ class Ledger:
                 kind = self._kind if body.kind == "call" else body.kind
                 step = self._step + (body.kind == "call")
                 yield from self._attempts(number, fact, body, kind, step)
+                yield from self._summaries(number, fact, body, step)
                 yield self._row(number, fact, body, kind, body.status, step)
             case Answered() as body:
                 yield from self._answer(number, fact, body)
@@ -278,20 +295,27 @@ class Ledger:
         if body.response_id is not None:
             self._told.add(body.response_id)
         yield from self._attempts(number, fact, body, self._kind, self._step)
-        for index, usage in enumerate(body.compactions):
-            spent = Called(model=body.model, usage=usage, terms=body.terms)
-            mark = ("compaction", index)
-            yield self._row(number, fact, spent, "compaction", "ok", self._step, mark, body.response_id)
+        yield from self._summaries(number, fact, body, self._step)
         status = STOPPED.get(body.stop_reason or "", "cut") if body.partial else "ok"
         yield self._row(number, fact, body, self._kind, status, self._step)
         self._rebuilt = False
 
+    def _summaries(self, number: int, fact: Fact, body: Answered | Called, step: int) -> Iterator[Row]:
+        for index, usage in enumerate(body.compactions):
+            spent = Called(
+                model=body.model, usage=usage, terms=body.terms, request=body.request, call=body.call
+            )
+            yield self._row(
+                number, fact, spent, "compaction", "ok", step, ("compaction", index), body.response_id
+            )
+
     def _attempts(
         self, number: int, fact: Fact, body: Answered | Called, kind: Kind, step: int
     ) -> Iterator[Row]:
-        """A request is sent again only while no byte of an answer has come: such an attempt costs nothing."""
+        """A request is sent again while no byte of an answer has come: an attempt costs nothing unless it is lost."""
         for attempt in range(1, body.attempts):
-            tried = Called(model=body.model, usage=NOTHING)
+            usage = None if attempt <= body.lost else NOTHING
+            tried = Called(model=body.model, usage=usage, request=body.request, call=body.call)
             mark = ("attempt", attempt)
             yield self._row(number, fact, tried, kind, "retried", step, mark, body.response_id)
 
@@ -307,29 +331,31 @@ class Ledger:
         response: str | None = None,
     ) -> Row:
         usage = body.usage
+        sent = self._sent.get(body.request) if body.request is not None else None
+        model = body.model or (sent.model if sent is not None else None)
         seconds = None if fact.at is None else fact.at // 1_000_000
-        spec = self._prices.spec(body.model)
+        spec = self.prices.spec(model) or (self.prices.spec(sent.model) if sent is not None else None)
         estimate = None
         whole = usage is not None and usage.total_input is not None and usage.output is not None
         told = not mark and (isinstance(body, Answered) or body.kind == "call")
         if not whole and told and fact.body is not None:
             factor = spec.token_factor_start if spec is not None else 1.0
-            ours = body.request is not None
-            likely = self._unreported.usage(fact.body, factor, ours=ours, known=usage)
-            estimate = Estimate(usage=likely, cost=_cost(likely, body, spec, seconds))
+            asked = sent.tokens if sent is not None else None
+            likely = self._unreported.usage(fact.body, factor, asked=asked, known=usage)
+            estimate = Estimate(usage=likely, cost=_cost(likely, model, body.terms, spec, seconds))
         response = response or body.response_id
         place = fact.link if isinstance(fact, Event) else (self.session, number)
-        identity = (response, body.model, fact.at) if response is not None else (place,)
+        identity = (response, model, fact.at) if response is not None else (place,)
         return Row(
             session=self.session,
             step=step,
             turn=self._turn,
             at=fact.at,
-            model=body.model,
+            model=model,
             kind=kind,
             status=status,
             usage=usage,
-            cost=_cost(usage, body, spec, seconds),
+            cost=_cost(usage, model, body.terms, spec, seconds),
             estimate=estimate,
             doubts=() if mark else body.doubts,
             recorded=None if body.recorded_cost_usd is None else recorded(body.recorded_cost_usd),
@@ -342,10 +368,13 @@ class Ledger:
             project=self._project,
             user=fact.subject,
             request=body.request,
+            asked=sent.model if sent is not None else None,
+            began=sent.at if sent is not None and not mark else None,
             response_id=response,
             provider=spec.provider if spec is not None else None,
             why=body.why if isinstance(body, Called) else body.stop_reason or "",
             key=(*identity, *mark),
+            call=(body.call, model, *mark) if body.call is not None else (),
         )
 
     def _phase(self, usage: Usage | None) -> Phase | None:
@@ -356,11 +385,21 @@ class Ledger:
         return "warm" if usage.cache_read else "cold"
 
 
-def _cost(usage: Usage | None, body: Answered | Called, spec: ModelSpec | None, seconds: int | None) -> Cost:
+class _Sent(Struct, frozen=True, kw_only=True):
+    """What a `RequestSent` says of the calls that answer it."""
+
+    model: str
+    at: int | None
+    tokens: int
+
+
+def _cost(
+    usage: Usage | None, model: str | None, terms: Sequence[str], spec: ModelSpec | None, seconds: int | None
+) -> Cost:
     if usage is None:
         return Cost(picodollars=None, unknown=("usage",))
     if usage == NOTHING:
         return Cost(picodollars=0)
     if spec is None:
-        return Cost(picodollars=None, unknown=(f"model.{body.model or ''}",))
-    return cost_at(usage, spec, seconds, body.terms)
+        return Cost(picodollars=None, unknown=(f"model.{model or ''}",))
+    return cost_at(usage, spec, seconds, terms)

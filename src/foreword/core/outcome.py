@@ -10,7 +10,6 @@ from typing import Literal
 
 from msgspec import UNSET, Struct
 
-from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Event, ToolReturned
 from foreword.core.fold import Fold
 from foreword.core.item import Interaction
@@ -106,9 +105,8 @@ def outcome_of(
     standing = _standing(item, position, events[item.seq], last)
     status, run = WORDS[standing]
     code = last.body.exit_code if last is not None and isinstance(last.body, ToolReturned) else None
-    calls = [block for block in item.recorded.blocks if isinstance(block, ToolCall)]
     return CallOutcome(
-        call_id=calls[position].id,
+        call_id=item.recorded_ids[position],
         event=item.seq,
         position=position,
         status=status,

@@ -13,7 +13,7 @@ from math import floor
 
 import msgspec
 
-from foreword.core.catalog import ModelSpec, Rates
+from foreword.core.catalog import ModelSpec, Rates, Tier
 from foreword.core.usage import Usage
 
 PICODOLLARS = 10**12
@@ -69,7 +69,7 @@ def cost(usage: Usage, spec: ModelSpec, *, peak: bool | None = None, multipliers
             elif tokens and price is None:
                 unknown.append(f"price.{name}")
             elif tokens and price is not None:
-                total += tokens * _per_token(price)
+                total += tokens * per_token(price)
     for name in multipliers:
         factor = spec.multipliers.get(name)
         if factor is None:
@@ -98,7 +98,14 @@ def tier_of(usage: Usage, spec: ModelSpec) -> int | None:
     size = usage.total_input
     if size is None:
         return None
-    return next((tier.above for tier in reversed(spec.tiers) if size > tier.above), 0)
+    tier = _tier(spec, size)
+    return tier.above if tier is not None else 0
+
+
+def rates_at(spec: ModelSpec, size: int) -> Rates | None:
+    """Return the listed prices of a prompt of so many tokens, peak hours aside; None: the catalog has none."""
+    tier = _tier(spec, size)
+    return tier.price if tier is not None else spec.price
 
 
 def day_of(unix_seconds: int) -> str:
@@ -162,7 +169,7 @@ def _rates(usage: Usage, spec: ModelSpec, peak: bool | None, unknown: list[str])
         if size is None:
             unknown.append("tier")
             return None
-        return next((tier.price for tier in reversed(spec.tiers) if size > tier.above), spec.price)
+        return rates_at(spec, size)
     if spec.peak is not None and peak is not True:
         if peak is None:
             unknown.append("peak")
@@ -171,8 +178,12 @@ def _rates(usage: Usage, spec: ModelSpec, peak: bool | None, unknown: list[str])
     return spec.price
 
 
+def _tier(spec: ModelSpec, size: int) -> Tier | None:
+    return next((tier for tier in reversed(spec.tiers) if size > tier.above), None)
+
+
 @cache
-def _per_token(price: str) -> int:
+def per_token(price: str) -> int:
     """Turn US dollars per million tokens into picodollars per token; the catalog allows six decimals."""
     return picodollars(price) // 1_000_000
 

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 import tomllib
 from collections.abc import Mapping
+from copy import copy
 from decimal import Decimal
 from typing import Any, cast
 
@@ -91,6 +92,14 @@ class Prices:
         if name not in self._specs:
             self._specs[name] = self._spec(name)
         return self._specs[name]
+
+    def also(self, name: str, spec: ModelSpec) -> Prices:
+        """Return these prices with a row for a model that they don't know, as of another catalog."""
+        if self.spec(name) is not None:
+            return self
+        made = copy(self)
+        made._specs = {**self._specs, name: spec}
+        return made
 
     def _spec(self, name: str) -> ModelSpec | None:
         try:

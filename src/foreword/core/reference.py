@@ -12,7 +12,6 @@ import base64
 import binascii
 import hashlib
 import re
-from typing import Literal
 
 import msgspec
 from msgspec import Struct
@@ -23,7 +22,8 @@ from foreword.core.event import Answered, Body, Noticed, Pinned, Repaired, Said,
 from foreword.core.sealing import encode_body
 from foreword.errors import UnknownReference
 
-Reader = Literal["tool", "shell", "none"]
+SHELL = "shell"
+PATH = "path:"
 
 _REFERENCE = re.compile(r"^(?P<session>.{1,200})#(?P<seq>\d{1,12})(?:\.(?P<block>\d{1,6}))?$", re.DOTALL)
 
@@ -61,9 +61,22 @@ def parse_reference(text: str) -> Reference:
     """
     match = _REFERENCE.match(text.strip())
     if match is None:
-        raise UnknownReference(text, "not of the form SESSION#EVENT or SESSION#EVENT.BLOCK")
+        raise UnknownReference(
+            text,
+            "not of the form SESSION#EVENT or SESSION#EVENT.BLOCK",
+            "give it as a request names it, ALIAS#N",
+        )
     block = match["block"]
     return Reference(match["session"], int(match["seq"]), None if block is None else int(block))
+
+
+def is_reader(reader: object) -> bool:
+    """Whether this names a way to read back: ``tool``, ``shell`` (options may follow), ``path:ROOT`` or ``none``."""
+    if not isinstance(reader, str):
+        return False
+    return reader in ("tool", SHELL, "none") or (
+        reader.startswith((f"{SHELL} ", PATH)) and bool(reader.removeprefix(PATH).strip())
+    )
 
 
 def recall(reader: str, read_tool: str | None, ref: str) -> str | None:
@@ -73,10 +86,10 @@ def recall(reader: str, read_tool: str | None, ref: str) -> str | None:
     """
     if reader == "tool":
         return f'{read_tool or "read"}(ref="{ref}")'
-    if reader == "shell" or reader.startswith("shell "):
-        return f"foreword read {ref}{reader.removeprefix('shell')}"
-    if reader.startswith("path:"):
-        return f"{reader.removeprefix('path:').rstrip('/')}/{ref.replace('#', '-')}.txt"
+    if reader == SHELL or reader.startswith(f"{SHELL} "):
+        return f"foreword read {ref}{reader.removeprefix(SHELL)}"
+    if reader.startswith(PATH):
+        return f"{reader.removeprefix(PATH).rstrip('/')}/{ref.replace('#', '-')}.txt"
     return None
 
 

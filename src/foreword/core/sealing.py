@@ -117,8 +117,12 @@ def _readable(body: Body) -> bytes:
             msgspec.convert(msgspec.to_builtins(body, builtin_types=_NO_TEXT), Body)
     except (TypeError, msgspec.DecodeError) as error:
         fault, _, place = str(error).partition(" - at `$")
-        raise InvalidValue(kind, place.strip(".`"), fault) from error
+        raise InvalidValue(kind, place.strip(".`"), fault, _move(type(body))) from error
     return payload
+
+
+def _move(struct: type) -> str:
+    return f"help({struct.__module__}.{struct.__qualname__}) shows what each field takes"
 
 
 def _check_header(kind: str, header: tuple[Any, ...]) -> None:
@@ -129,7 +133,7 @@ def _check_header(kind: str, header: tuple[Any, ...]) -> None:
     except (TypeError, msgspec.DecodeError) as error:
         fault, _, place = str(error).partition(" - at `$[")
         place = place.partition("]")[0]
-        raise InvalidValue(kind, _HEADER[int(place)] if place else "", fault) from error
+        raise InvalidValue(kind, _HEADER[int(place)] if place else "", fault, _move(Draft)) from error
 
 
 def with_body(event: Event, body: Body, payload: bytes) -> Event:

@@ -13,7 +13,7 @@ from typing import Any, Literal, Protocol
 from foreword.core.canonical import utf8
 from foreword.core.estimate import estimate
 from foreword.core.surrogates import mended_text
-from foreword.errors import MissingExtra
+from foreword.errors import InvalidArgument, MissingExtra
 
 
 class Counter(Protocol):
@@ -102,14 +102,14 @@ class O200kCounter:
 def counter(name: Literal["auto", "estimate", "o200k"] = "auto") -> Counter:
     """Return a counter by name; "auto" is exact when the extra `tokens` is installed, else the estimate.
 
-    Raises MissingExtra when "o200k" is asked for without the extra, ValueError for another name.
+    Raises MissingExtra when "o200k" is asked for without the extra, InvalidArgument for another name.
     """
     if name == "estimate":
         return EstimateCounter()
     if name == "o200k":
         return O200kCounter()
     if name != "auto":
-        raise ValueError(f"unknown counter {name!r}: use auto, estimate or o200k")
+        raise InvalidArgument("counter", "count", name, "auto, estimate or o200k")
     try:
         return O200kCounter()
     except MissingExtra:

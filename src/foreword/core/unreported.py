@@ -15,7 +15,6 @@ from foreword.core.event import (
     InstructionsSet,
     Noticed,
     Pinned,
-    RequestSent,
     Said,
     ToolReturned,
     ToolsSet,
@@ -45,7 +44,6 @@ class Unreported:
         self._prompt = 0
         self._texts: list[str] = []
         self._counted = 0
-        self._request: int | None = None
         self._counter: Counter | None = None
 
     def take(self, body: Body | None) -> None:
@@ -53,26 +51,25 @@ class Unreported:
         match body:
             case UnseenPrefix(tokens=tokens):
                 self._prompt = tokens
-            case RequestSent(tokens=tokens):
-                self._request = tokens
             case Answered(usage=Usage() as usage) if usage.total_input:
                 self._prompt, self._counted = usage.total_input, 0
                 self._texts = list(_texts(body))
             case _:
                 self._texts += _texts(body)
 
-    def usage(self, body: Body, factor: float, *, ours: bool, known: Usage | None) -> Usage:
+    def usage(self, body: Body, factor: float, *, asked: int | None, known: Usage | None) -> Usage:
         """Estimate a call that comes next.
 
-        ``factor``: its model's; ``ours``: it was for our newest request; ``known``: what was reported of it.
+        ``factor``: its model's; ``asked``: size of the request of ours that it was for, by the counter; None: for none.
+        ``known``: what was reported of it.
         """
         output = known.output if known is not None else None
         if output is None:
             output = round(self._count(list(_texts(body))) * factor)
         if known is not None and known.total_input is not None:
             return replace(known, output=output)
-        if ours and self._request is not None:
-            prompt = round(self._request * factor)
+        if asked is not None:
+            prompt = round(asked * factor)
         else:
             self._counted += self._count(self._texts)
             self._texts = []
@@ -82,6 +79,11 @@ class Unreported:
     def _count(self, texts: list[str]) -> int:
         self._counter = self._counter or counter()
         return sum(self._counter.count_many(texts)) if texts else 0
+
+
+def written(answer: Answered) -> int:
+    """Return the tokens of an answer's text by the counter, for one whose output nobody reported."""
+    return sum(counter().count_many(list(_texts(answer))))
 
 
 def _texts(body: Body | None) -> Iterator[str]:

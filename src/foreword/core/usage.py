@@ -26,7 +26,12 @@ class Usage(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def total_input(self) -> int | None:
         """Return the size of the whole prompt in tokens, None when any part of it is unknown."""
-        return _sum(_sum(self.uncached, self.cache_read), _sum(self.cache_write_short, self.cache_write_long))
+        return _sum(_sum(self.uncached, self.cache_read), self.written)
+
+    @property
+    def written(self) -> int | None:
+        """Return the tokens written to the cache, for either time; None when one of the two is unknown."""
+        return _sum(self.cache_write_short, self.cache_write_long)
 
     def __add__(self, other: Usage) -> Usage:
         """Add bucket by bucket; an unknown count makes its bucket of the sum unknown, the others stay known.

@@ -27,7 +27,8 @@ class Sent(Struct, frozen=True, kw_only=True):
     ``state``: `complete`, `incomplete` (cut) or `failed` (an error came behind its start); then ``failure`` says
     why. ``response``: all that came. ``partial``: indices into its blocks of tool calls that are not whole: never
     run them. ``first_token_ms``: from the last attempt's start to the first thing the model said; None: nothing.
-    ``total_ms``: from the first attempt's start. ``usage`` None: not reported.
+    ``total_ms``: from the first attempt's start. ``usage`` None: not reported. ``lost``: of the attempts before, those
+    that may have been billed and don't say so.
     """
 
     state: State
@@ -40,6 +41,7 @@ class Sent(Struct, frozen=True, kw_only=True):
     attempts: int = 1
     first_token_ms: float | None = None
     total_ms: float = 0.0
+    lost: int = 0
 
 
 class Answering:
@@ -52,6 +54,7 @@ class Answering:
         hidden: Hidden,
         *,
         attempts: int,
+        lost: int,
         began: float,
         idle: float | None,
         deadline: float | None,
@@ -60,6 +63,7 @@ class Answering:
         self._upstream = upstream
         self._hidden = hidden
         self._attempts = attempts
+        self._lost = lost
         self._began = began
         self._idle = idle
         self._deadline = deadline
@@ -126,6 +130,7 @@ class Answering:
             attempts=self._attempts,
             first_token_ms=None if said is None else _ms(said - self._upstream.began),
             total_ms=_ms(time.monotonic() - self._began),
+            lost=self._lost,
         )
 
 

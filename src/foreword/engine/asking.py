@@ -9,24 +9,27 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 from functools import partial
+from typing import ParamSpec, TypeVar
 
 import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
 from foreword.codecs.failures import silent_overflow
-from foreword.codecs.late import context_edits
 from foreword.codecs.stream.streamed import Delta
 from foreword.compiler.compile import Compiled
 from foreword.core.block import ToolCall
 from foreword.core.endpoint import Endpoint
-from foreword.core.event import Answered, Draft, ForeignNoted, InputCounted
+from foreword.core.event import Draft, ForeignNoted, InputCounted
 from foreword.core.target import Target
 from foreword.engine.answering import Sent
-from foreword.engine.calls import billed, counted, note_empty
+from foreword.engine.calls import answer_of, note_empty, note_failed
 from foreword.engine.session import Session
 from foreword.engine.transport import Transport
-from foreword.errors import CompileError, ContextOverflow
+from foreword.errors import CompileError, ContextOverflow, InvalidArgument, InvalidCall
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 _SMALLER = 0.75
 """Share of its predicted size that a refused request is brought under when the error tells no sizes."""
@@ -61,18 +64,19 @@ async def ask(
     The session must not be used elsewhere meanwhile; its store is called in a worker thread. When this is cancelled,
     the connection is closed and what came by then is recorded. ``model``: the endpoint's own name of it, where its
     path names one. ``count``: have the provider count the request first, see `counted_request`.
-    Raises: OverBudget; EmptyRequest; ProviderError when nothing of an answer came; with ``count``, EndpointError
-    where nothing counts.
+    Raises: InvalidArgument for a name in place of an endpoint; OverBudget; EmptyRequest; ProviderError when nothing of
+    an answer came; with ``count``, EndpointError where nothing counts.
     """
+    _check_endpoint("ask", endpoint)
     exchange = partial(_exchange, session, endpoint, transport, stream=stream, on_delta=on_delta, model=model)
     if count:
         request = await counted_request(session, endpoint, transport, model=model)
     else:
-        request = await asyncio.to_thread(_compiled, session)
+        request = await _in_thread(_compiled, session)
     try:
         return await exchange(request)
     except ContextOverflow as error:
-        smaller = await asyncio.to_thread(_recompiled, session, endpoint, request, error)
+        smaller = await _in_thread(_recompiled, session, endpoint, request, error)
     return replace(await exchange(smaller), recovered=True)
 
 
@@ -85,13 +89,23 @@ async def counted_request(
     the log. A request that turns out to be over the budget is compiled again, smaller; that one is not counted.
     Raises: OverBudget; EmptyRequest; EndpointError where nothing counts; ProviderError.
     """
-    request = await asyncio.to_thread(_compiled, session)
+    request = await _in_thread(_compiled, session)
     tokens = await transport.count(endpoint, request, model=model)
     body = InputCounted(tokens=tokens, request=session.unanswered)
-    await asyncio.to_thread(session.append, Draft(body=body, actor="provider", trust="foreign"))
+    await _in_thread(session.append, Draft(body=body, actor="provider", trust="foreign"))
     if tokens + request.budget.unseen <= request.budget.available:
         return request
-    return await asyncio.to_thread(_compiled, session)
+    return await _in_thread(_compiled, session)
+
+
+async def _in_thread(work: Callable[P, R], *args: P.args, **named: P.kwargs) -> R:
+    """Return what a worker thread makes of it; when cancelled, wait for its end: the session is in its hands."""
+    running = asyncio.ensure_future(asyncio.to_thread(work, *args, **named))
+    try:
+        return await asyncio.shield(running)
+    except asyncio.CancelledError:
+        await asyncio.wait([running])
+        raise
 
 
 def _compiled(session: Session) -> Compiled:
@@ -115,7 +129,13 @@ def ask_now(
     count: bool = False,
     transport: Callable[[], Transport] = Transport,
 ) -> Asked:
-    """Ask from code that is not async; ``transport`` makes the connections, which are closed again."""
+    """Ask from code that is not async; ``transport`` makes the connections, which are closed again.
+
+    Raises: InvalidCall where an event loop runs already; else as ``ask``.
+    """
+    _check_endpoint("ask_now", endpoint)
+    if _in_loop():
+        raise InvalidCall("ask_now", "an event loop runs in this thread already", "await ask(...) there")
 
     async def once() -> Asked:
         async with transport() as opened:
@@ -124,6 +144,20 @@ def ask_now(
             )
 
     return asyncio.run(once())
+
+
+def _in_loop() -> bool:
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return False
+    return True
+
+
+def _check_endpoint(where: str, endpoint: object) -> None:
+    if not isinstance(endpoint, Endpoint):
+        takes = "what foreword.core.endpoint.endpoint(name, wire) returns"
+        raise InvalidArgument(where, "endpoint", endpoint, takes)
 
 
 async def _exchange(
@@ -136,10 +170,16 @@ async def _exchange(
     on_delta: Callable[[Delta], None] | None,
     model: str | None,
 ) -> Asked:
-    with counted(session):
+    try:
         return await _exchange_once(
             session, endpoint, transport, request, stream=stream, on_delta=on_delta, model=model
         )
+    except Exception as error:
+        await _in_thread(note_failed, session, error)
+        raise
+    except BaseException as error:
+        note_failed(session, error)  # in this thread: a cancelled task waits for nothing more
+        raise
 
 
 async def _exchange_once(
@@ -161,9 +201,9 @@ async def _exchange_once(
             record(session, answering.sent)  # in this thread: a cancelled task waits for nothing more
             raise
     sent = answering.sent
-    seq = await asyncio.to_thread(record, session, sent)
+    seq = await _in_thread(record, session, sent)
     if seq is None:
-        await asyncio.to_thread(note_empty, session, sent)
+        await _in_thread(note_empty, session, sent)
     if sent.failure is not None and seq is None:
         raise sent.failure
     window = request.target.window
@@ -184,19 +224,9 @@ def record(session: Session, sent: Sent) -> int | None:
         if notes:
             session.append(*notes)
         return None
-    body = Answered(
-        message=session._named(replace(response.message, blocks=kept)),
-        model=response.model,
-        stop_reason=response.stop_reason,
-        response_id=response.response_id,
-        usage=response.usage,
-        request=session.unanswered,
-        partial=sent.state != "complete",
-        start_marks=session.start_marks,
-        edits=context_edits(response.extra),
-    )
-    body = billed(body, session.codec.wire, response, sent)
-    return session.append(*notes, Draft(body=body, trust="model", actor="model", subject=session.user))
+    message = session.named(replace(response.message, blocks=kept))
+    body = answer_of(session.codec.wire, replace(response, message=message), sent)
+    return session.append_answer(body, *notes)
 
 
 def _cut_call(call: ToolCall) -> Draft:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from msgspec import Struct
+
 from foreword.codecs.decoded import Mark
 from foreword.core.block import Block, Message, Text, Thinking, ToolResult, ToolSpec
 from foreword.core.event import Marking
@@ -12,21 +14,47 @@ Spot = tuple[int, int]
 """Which fact of a list a block became part of, and how many blocks of that fact are sent behind it."""
 
 
+class Spotted(Struct, frozen=True, kw_only=True):
+    """A mark in a message: in which item of the list, and on which of its facts (see ``Spot``)."""
+
+    item: int
+    fact: int
+    behind: int
+    ttl: str | None
+
+
+def spotted(
+    marks: Sequence[Mark], *, messages: Sequence[Message], leading: int, items: int, facts: int
+) -> list[Spotted]:
+    """Find the facts that marks in messages stand on, in the order of the list.
+
+    ``leading``: messages at the beginning that became instructions. ``items`` and ``facts``: before these messages.
+    """
+    within = [mark for mark in marks if mark.section == "message"]
+    spots = dict(_spots(messages, leading)) if within else {}
+    found: list[Spotted] = []
+    for mark in within:
+        fact, behind = spots.get((mark.index, mark.block or 0), (-1 - facts, 0))
+        found.append(Spotted(item=items + mark.index, fact=facts + fact, behind=behind, ttl=mark.ttl))
+    return found
+
+
 def markings(
     marks: Sequence[Mark],
     *,
-    messages: Sequence[Message],
-    leading: int,
+    messages: Sequence[Spotted],
     tools: Sequence[ToolSpec],
     seqs: Mapping[int, int],
 ) -> tuple[Marking, ...]:
     """Say of each mark on which fact of the log it stands, newest first: those are read again soonest.
 
-    ``tools``: as the caller listed them. ``leading``: messages at the beginning that became instructions.
-    ``seqs``: fact of the list to its event.
+    ``messages``: the marks in these. ``tools``: as the caller listed them. ``seqs``: fact of the list to its event.
     """
-    spots = dict(_spots(messages, leading)) if any(mark.section == "message" for mark in marks) else {}
-    found: list[Marking] = []
+    found = [
+        Marking(section="message", event=seqs[spot.fact], behind=spot.behind, ttl=spot.ttl)
+        for spot in reversed(messages)
+        if spot.fact in seqs
+    ]
     for mark in reversed(marks):
         match mark.section:
             case "tool":
@@ -34,9 +62,7 @@ def markings(
             case "system":
                 found.append(Marking(section="system", place=mark.index, ttl=mark.ttl))
             case "message":
-                fact, behind = spots.get((mark.index, mark.block or 0), (-1, 0))
-                if fact in seqs:
-                    found.append(Marking(section="message", event=seqs[fact], behind=behind, ttl=mark.ttl))
+                pass
     return tuple(found)
 
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING
 
 from msgspec.structs import replace
 
 from foreword.codecs.billing import billing_from
 from foreword.codecs.decoded import Response
-from foreword.core.event import Answered, Called, Draft, by_engine
-from foreword.core.usage import NOTHING, Usage
+from foreword.codecs.late import context_edits
+from foreword.core.event import Answered, Called, by_engine
+from foreword.core.usage import NOTHING
 from foreword.engine.answering import Sent
-from foreword.errors import ConnectionFailed, ProviderError
+from foreword.engine.provider_failure import may_cost
+from foreword.errors import ProviderError
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
@@ -22,25 +22,48 @@ if TYPE_CHECKING:
 _CANCELLED = (asyncio.CancelledError, KeyboardInterrupt, GeneratorExit)
 
 
-def billed(body: Answered, wire: str, response: Response, sent: Sent | None = None) -> Answered:
-    """Return an answer's event with what its response and its exchange say of terms, summaries and times."""
+def answer_of(wire: str, response: Response, sent: Sent | None = None) -> Answered:
+    """Return the event that a response is; ``sent``: the exchange that it came by, which tells how and how fast."""
     bill = billing_from(wire, response)
-    body = replace(body, terms=bill.terms, compactions=bill.compactions, doubts=bill.doubts)
+    body = Answered(
+        message=response.message,
+        model=response.model,
+        stop_reason=response.stop_reason,
+        response_id=response.response_id,
+        usage=response.usage,
+        edits=context_edits(response.extra),
+        terms=bill.terms,
+        compactions=bill.compactions,
+        doubts=bill.doubts,
+    )
     if sent is None:
         return body
     first = None if sent.first_token_ms is None else round(sent.first_token_ms)
-    return replace(body, first_token_ms=first, total_ms=round(sent.total_ms), attempts=sent.attempts)
+    return replace(
+        body,
+        partial=sent.state != "complete",
+        first_token_ms=first,
+        total_ms=round(sent.total_ms),
+        attempts=sent.attempts,
+        lost=sent.lost,
+    )
 
 
-@contextmanager
-def counted(session: Session) -> Iterator[None]:
-    """Record the call made inside as failed or cancelled when it ends by an error and nothing of it was recorded."""
-    try:
-        yield
-    except BaseException as error:
-        if _open_request(session) is not None:
-            session.append(_failed(session, error))
-        raise
+def note_failed(session: Session, error: BaseException) -> None:
+    """Record a call that ended by this error as failed or cancelled, unless something of it was recorded."""
+    request = _open_request(session)
+    if request is None:
+        return
+    body = Called(
+        status="cancelled" if isinstance(error, _CANCELLED) else "failed",
+        model=session.target.params.model if session.target is not None else None,
+        usage=None if may_cost(error) else NOTHING,
+        request=request,
+        why=type(error).__name__,
+        attempts=error.attempts if isinstance(error, ProviderError) else 1,
+        lost=error.lost if isinstance(error, ProviderError) else 0,
+    )
+    session.append(by_engine(body, subject=session.user))
 
 
 def note_empty(session: Session, sent: Sent) -> None:
@@ -56,29 +79,11 @@ def note_empty(session: Session, sent: Sent) -> None:
         why="" if sent.failure is None else type(sent.failure).__name__,
         total_ms=round(sent.total_ms),
         attempts=sent.attempts,
+        lost=sent.lost,
         terms=bill.terms,
         doubts=bill.doubts,
     )
     session.append(by_engine(body, subject=session.user))
-
-
-def _failed(session: Session, error: BaseException) -> Draft:
-    status: Literal["failed", "cancelled"] = "cancelled" if isinstance(error, _CANCELLED) else "failed"
-    body = Called(
-        status=status,
-        model=session.target.params.model if session.target is not None else None,
-        usage=_usage_of(error),
-        request=_open_request(session),
-        why=type(error).__name__,
-        attempts=error.attempts if isinstance(error, ProviderError) else 1,
-    )
-    return by_engine(body, subject=session.user)
-
-
-def _usage_of(error: BaseException) -> Usage | None:
-    """A refusal bills nothing; of a call that was cancelled or that nobody answered, nobody knows."""
-    refused = isinstance(error, ProviderError) and not isinstance(error, ConnectionFailed)
-    return NOTHING if refused else None
 
 
 def _open_request(session: Session) -> int | None:

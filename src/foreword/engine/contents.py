@@ -6,10 +6,8 @@ import os
 from pathlib import Path
 
 from foreword.compiler.compile import Compiled
-from foreword.core.reference import content_bytes, recall
+from foreword.core.reference import PATH, content_bytes, recall
 from foreword.core.view import View
-
-PATH = "path:"
 
 
 class Contents:

@@ -6,7 +6,10 @@ they were listed.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from bisect import bisect_left
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
+from operator import attrgetter
 from typing import Any
 
 import msgspec
@@ -14,7 +17,7 @@ from msgspec import Struct
 
 from foreword.core.block import Block, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import canonical
-from foreword.core.event import ToolReturned
+from foreword.core.event import Event, ToolReturned
 from foreword.core.fold import Fold
 from foreword.core.item import Interaction, Turn
 from foreword.engine.shortened import is_shortened
@@ -24,11 +27,33 @@ class Compared(Struct, kw_only=True):
     """``known``: given facts that the log holds, index to event. ``differs``: first event of the log that the list
 
     contradicts or lacks, None: it only adds. ``shortened``: ids of calls whose results the caller cut.
+    ``matches``: after each match how many places, of all recorded and of those given, and how many shortened results
+    there were. ``orphans``: how many recorded results without a call there were up to each that is given, too.
     """
 
     known: dict[int, int]
     differs: int | None
     shortened: list[str]
+    matches: list[tuple[int, int, int]]
+    orphans: list[int]
+
+
+class Agreed(Struct, frozen=True, kw_only=True):
+    """How much of a list and of a log is known to say the same, for good: only what comes behind is compared.
+
+    Of the list: its ``items`` and the ``facts`` in them. Of the log: its ``events``, and the ``places`` and
+    ``orphans`` among them. ``shortened``: results up to here that the caller cut.
+    """
+
+    items: int = 0
+    facts: int = 0
+    events: int = 0
+    places: int = 0
+    orphans: int = 0
+    shortened: int = 0
+
+
+NOTHING = Agreed()
 
 
 class _Place(Struct, frozen=True):
@@ -42,30 +67,47 @@ class _Place(Struct, frozen=True):
     keys: tuple[bytes, ...] = ()
 
 
-def _places(fold: Fold) -> list[_Place]:
-    """List the messages that show something."""
-    found = [
-        _Place(item.seq, item, _keys(item)) for item in fold.items if isinstance(item, Turn | Interaction)
-    ]
-    return [place for place in found if place.keys]
+class Side:
+    """The facts of one side, folded, and the messages in them that show something. It grows with its facts."""
+
+    def __init__(self, events: Iterable[Event]) -> None:
+        self.fold = Fold(events)
+        self.places: list[_Place] = []
+        self.gone = [e.seq for e in self.fold.events if e.body is None and e.kind in ("said", "answered")]
+        self._place(0)
+
+    def extend(self, events: Iterable[Event]) -> None:
+        """Add facts; an erasure is none, since it changes those that are here."""
+        start = len(self.fold.items)
+        for event in events:
+            self.fold.apply(event)
+        self._place(start)
+
+    def _place(self, start: int) -> None:
+        for item in self.fold.items[start:]:
+            if isinstance(item, Turn | Interaction) and (keys := _keys(item)):
+                self.places.append(_Place(item.seq, item, keys))
 
 
-def _with_gone(recorded: Fold, places: list[_Place]) -> list[_Place]:
+def _with_gone(gone: Sequence[int], places: list[_Place]) -> list[_Place]:
     """Put the places of erased messages among those that are left."""
     placed = list(places)
-    for event in recorded.events:
-        if event.body is None and event.kind in ("said", "answered"):
-            at = next((n for n, place in enumerate(placed) if place.seq > event.seq), len(placed))
-            placed.insert(at, _Place(event.seq))
+    for seq in gone:
+        at = next((n for n, place in enumerate(placed) if place.seq > seq), len(placed))
+        placed.insert(at, _Place(seq))
     return placed
 
 
-def compare(recorded: Fold, given: Fold) -> Compared:
-    """Match item by item, result by result."""
-    compared = Compared(known={}, differs=None, shortened=[])
-    new = _places(given)
-    old = _with_gone(recorded, _unsummarised(recorded, _places(recorded), new))
-    _compare_orphans(recorded, given, compared)
+def compare(recorded: Side, given: Side, since: Agreed = NOTHING) -> Compared:
+    """Match item by item, result by result, what comes behind ``since``; ``given`` holds nothing else."""
+    compared = Compared(known={}, differs=None, shortened=[], matches=[], orphans=[])
+    new = given.places
+    old = recorded.places[since.places :]
+    if since is NOTHING:
+        old = _with_gone(recorded.gone, _unsummarised(recorded.fold, old, new))
+    _compare_orphans(recorded.fold, given.fold, compared, since.orphans)
+    done = len(recorded.places) - sum(place.item is not None for place in old)
+    compared.matches.append((done, 0, 0))
     at = position = 0
     while position < len(old):
         place = old[position]
@@ -75,6 +117,7 @@ def compare(recorded: Fold, given: Fold) -> Compared:
             if other is not None and other.keys != following.keys:
                 _take_whole(compared, place.seq, other)
                 at += 1
+                compared.matches.append((done, at, len(compared.shortened)))
             position += 1
             continue
         here, there = _alike(old, position, new, at)
@@ -84,9 +127,61 @@ def compare(recorded: Fold, given: Fold) -> Compared:
         ours, theirs = old[position : position + here], new[at : at + there]
         for number, each in enumerate(theirs):
             compared.known[each.seq] = ours[min(number, here - 1)].seq
-        _compare_results(ours, theirs, compared, recorded.erased)
-        position, at = position + here, at + there
+        _compare_results(ours, theirs, compared, recorded.fold.erased)
+        position, done, at = position + here, done + here, at + there
+        compared.matches.append((done, at, len(compared.shortened)))
     return compared
+
+
+def agreed(
+    recorded: Side, given: Side, compared: Compared, since: Agreed, ends: Sequence[tuple[int, int]]
+) -> list[Agreed]:
+    """Return the places behind ``since`` up to which all is settled, whatever comes next.
+
+    ``ends``: where messages of the list end, as (items, facts) up to there. Nothing is settled behind a call that
+    may find its result yet, nor before a message that was erased: what comes next may be it.
+    """
+    if compared.differs is not None:
+        return []
+    erased = recorded.gone[-1] if recorded.gone else -1
+    reached = _reached(recorded, given, compared, since)
+    found: list[Agreed] = []
+    n = 0
+    for items, facts in ends:
+        while n + 1 < len(reached) and reached[n + 1][0] < facts:
+            n += 1
+        _, covered, places, shortened = reached[n]
+        orphans = bisect_left(given.fold.orphans, facts)
+        whole = covered + orphans == facts - since.facts and orphans <= len(compared.orphans)
+        seq = recorded.places[places - 1].seq if places else -1
+        if whole and seq > erased:
+            found.append(
+                Agreed(
+                    items=items,
+                    facts=facts,
+                    events=seq + 1,
+                    places=places,
+                    orphans=compared.orphans[orphans - 1] if orphans else since.orphans,
+                    shortened=since.shortened + shortened,
+                )
+            )
+    return found
+
+
+def _reached(
+    recorded: Side, given: Side, compared: Compared, since: Agreed
+) -> list[tuple[int, int, int, int]]:
+    """Return, match by match while no call is open: the last fact, how many there were, and (places, shortened)."""
+    last, covered = since.facts - 1, 0
+    reached = [(last, covered, compared.matches[0][0], 0)]
+    for (mine, its, _), (places, at, shortened) in pairwise(compared.matches):
+        matched = [place.item for place in (*recorded.places[mine:places], *given.places[its:at])]
+        if not all(item.closed for item in matched if isinstance(item, Interaction)):
+            break
+        facts = [seq for place in given.places[its:at] if place.item for seq in place.item.events]
+        last, covered = max(last, *facts), covered + len(facts)
+        reached.append((last, covered, places, shortened))
+    return reached
 
 
 def _alike(ours: Sequence[_Place], mine: int, theirs: Sequence[_Place], its: int) -> tuple[int, int]:
@@ -159,22 +254,23 @@ def _compare_results(
             _contradict(compared, seq)
 
 
-def _compare_orphans(recorded: Fold, given: Fold, compared: Compared) -> None:
+def _compare_orphans(recorded: Fold, given: Fold, compared: Compared, start: int) -> None:
     """Results without a call: those recorded must come first among those given, in order.
 
     How a call ended that was answered before, as one moved to the background, is in no list.
     """
     listed = list(given.orphans)
-    for seq in recorded.orphans:
+    for count, seq in enumerate(recorded.orphans[start:], start + 1):
         if listed and _body_key(recorded, seq) == _body_key(given, listed[0]):
             compared.known[listed.pop(0)] = seq
+            compared.orphans.append(count)
         elif seq not in recorded.late:
             _contradict(compared, seq)
             return
 
 
 def _body_key(fold: Fold, seq: int) -> bytes:
-    event = next(event for event in fold.events if event.seq == seq)
+    event = fold.events[bisect_left(fold.events, seq, key=attrgetter("seq"))]
     if not isinstance(event.body, ToolReturned):
         return b""
     return event.body.result.call_id.encode() + _result_key(event.body.result)

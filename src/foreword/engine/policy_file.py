@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from foreword.compiler.policy import DEFAULT, Policy
-from foreword.errors import ForewordError
+from foreword.errors import ForewordError, InvalidArgument
 
 POLICIES = {DEFAULT.name: DEFAULT}
 LARGEST = 1 << 20
@@ -40,18 +40,9 @@ def load_policy(name: str) -> Policy:
         known = ", ".join(Policy.__struct_fields__)
         raise BadPolicy(name, f"unknown field {unknown[0]!r}; fields are {known}")
     try:
-        policy = msgspec.convert(fields, Policy)
-    except msgspec.ValidationError as error:
-        raise BadPolicy(name, str(error)) from error
-    for field in Policy.__struct_fields__:
-        value = getattr(policy, field)
-        if not isinstance(value, str) and not 0 <= value < float("inf"):
-            raise BadPolicy(name, f"{field} is {value}; it must be 0 or more")
-        if field.endswith("share") and isinstance(value, float) and value > 1:
-            raise BadPolicy(name, f"{field} is {value}; a share lies between 0 and 1")
-    if not policy.uncalibrated_factor:
-        raise BadPolicy(name, "uncalibrated_factor is 0, so nothing would have a size; it must be over 0")
-    return policy
+        return Policy(**fields)
+    except InvalidArgument as error:
+        raise BadPolicy(name, f"{error.fault}; {error.move}") from error
 
 
 def _fields(path: Path) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any
@@ -13,7 +14,7 @@ from foreword.compiler.budget import budget_of
 from foreword.core.event import Event
 from foreword.core.frame import frame
 from foreword.core.reference import Reference, content_bytes, parse_reference
-from foreword.errors import ForewordError, Gone, UnknownEvent, UnknownReference
+from foreword.errors import ForewordError, Gone, InvalidArgument, InvalidCall, UnknownEvent, UnknownReference
 from foreword.store.store import Store
 
 if TYPE_CHECKING:
@@ -21,6 +22,9 @@ if TYPE_CHECKING:
 
 PAGE_LINES = 400
 _NUMBERS = ("offset", "limit", "tail", "start")
+_ARGUMENTS = ("ref", *_NUMBERS, "grep")
+_CITED = re.compile(r"\[?#(\d{1,12}(?:\.\d{1,6})?)\]?")
+"""An event as a summary cites it, without the alias."""
 PAGE_CHARACTERS = 6_000
 """A page of the read tool stays near 2,000 tokens; the next call is named when there is more."""
 
@@ -61,7 +65,9 @@ def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
         name = store.resolve(wanted.session)
         events = store.load(name)
     else:
-        raise UnknownReference(ref, "this session is in memory and knows no other")
+        raise UnknownReference(
+            ref, "this session is in memory and knows no other", "name an event of its own"
+        )
     if wanted.seq >= len(events):
         raise UnknownEvent(name, wanted.seq, len(events))
     event = events[wanted.seq]
@@ -69,7 +75,10 @@ def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
         raise Gone(ref, _reason(events, wanted.seq))
     found = content_bytes(event.body, wanted.block)
     if found is None:
-        raise UnknownReference(ref, f"event {wanted.seq} has no block {wanted.block}")
+        whole = ref.rpartition(".")[0]
+        raise UnknownReference(
+            ref, f"event {wanted.seq} has no block {wanted.block}", f"{whole} names all it has"
+        )
     return ref, *found
 
 
@@ -181,7 +190,12 @@ def _check_own(session: Session, ref: str) -> None:
     """
     wanted = parse_reference(ref)
     if not _holds(session, wanted) or wanted.seq >= len(session.events):
-        raise UnknownReference(ref, "names nothing of this session")
+        last = len(session.events) - 1
+        raise UnknownReference(
+            ref,
+            "names nothing of this session",
+            f"its events are {session.alias}#0 to {session.alias}#{last}",
+        )
 
 
 def _holds(session: Session, wanted: Reference) -> bool:
@@ -202,18 +216,17 @@ def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
         return '[arguments are not JSON; give {"ref": ...}]'
     if not isinstance(given, Mapping) or not isinstance(given.get("ref"), str):
         return '[ref is missing; give {"ref": "..."} as a <foreword> note names it]'
-    numbers = {
-        name: given[name] for name in _NUMBERS if isinstance(given.get(name), int) and given[name] >= 0
-    }
-    grep = given["grep"] if isinstance(given.get("grep"), str) else None
+    cited = _CITED.fullmatch(given["ref"].strip())
+    ref = f"{session.alias}#{cited[1]}" if cited is not None else given["ref"]
     epochs = session.view.fold.epochs
     name = (epochs[-1].body.read_tool if epochs else None) or "read"
-    asked = f", grep={msgspec.json.encode(grep).decode()}" if grep is not None else ""
     try:
-        _check_own(session, given["ref"])
+        numbers, grep = _paging(name, given)
+        asked = f", grep={msgspec.json.encode(grep).decode()}" if grep is not None else ""
+        _check_own(session, ref)
         page = read_page(
             session,
-            given["ref"],
+            ref,
             limit=numbers.get("limit", PAGE_LINES),
             offset=numbers.get("offset", 1),
             tail=numbers.get("tail"),
@@ -230,3 +243,30 @@ def run_read_tool(session: Session, arguments: str | Mapping[str, Any]) -> str:
     if page.next is None:
         return page.text
     return f"{page.text}\n{frame('more', f'{page.lines} lines in all; next: {page.next}')}"
+
+
+def _paging(tool: str, given: Mapping[str, Any]) -> tuple[dict[str, int], str | None]:
+    """Return the numbers and the text to look for among a call's arguments; null is not given.
+
+    What a model writes as text, or a text as a number, is taken for what it means: left out, the same page would be
+    asked for again and again. Raises: InvalidCall for what means nothing.
+    """
+    found = {name: value for name, value in given.items() if value is not None}
+    for name in found:
+        if name not in _ARGUMENTS:
+            raise InvalidCall(tool, f"there is no argument {name[:40]!r}", f"give {', '.join(_ARGUMENTS)}")
+    numbers = {name: _number(tool, name, found[name]) for name in _NUMBERS if name in found}
+    grep = found.get("grep")
+    if isinstance(grep, bool) or not isinstance(grep, str | int | float | None):
+        raise InvalidArgument(tool, "grep", grep, "a text that stands in the lines to show")
+    return numbers, None if grep is None else str(grep)
+
+
+def _number(tool: str, name: str, value: object) -> int:
+    if isinstance(value, str) and value.isascii() and value.strip().isdigit() and len(value) <= 12:
+        value = int(value)
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
+    if type(value) is not int or value < 0:
+        raise InvalidArgument(tool, name, value, "a whole number, 0 or more")
+    return value

@@ -30,6 +30,12 @@ RETRIES = 50
 class Recording:
     """What a session knows of its log. ``store`` None: it lives in memory only."""
 
+    __slots__ = (
+        "_clock", "_compiled", "_nonces", "_pending", "_pending_units", "_sent_units", "start_marks", "store",
+        "telemetry", "view",
+    )  # fmt: skip
+    """All there are, so that a slip in a name is no setting that nobody reads."""
+
     def __init__(
         self,
         events: Sequence[Event],
@@ -49,6 +55,9 @@ class Recording:
         self._compiled: Compiled | None = None
         self.telemetry: Telemetry | None = None
         """Told of each call as it is recorded; set by ``Telemetry.watch``."""
+        self.start_marks = False
+        """Whether ``started`` comes before every call runs of the answers recorded from now on, so that one without it
+        never began. Nothing is concluded for answers that come by ``sync``: their calls may have run before."""
 
     @property
     def id(self) -> str:

@@ -7,22 +7,21 @@ it is told comes in by ``telling`` and ``tool_runs``.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from os import PathLike
+from types import UnionType
 from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 
-from foreword.codecs.billing import NO_MORE, Billing, billing_from
+from foreword.codecs.billing import NO_MORE, Billing
 from foreword.codecs.decoded import Response, WireCodec
-from foreword.codecs.late import context_edits
-from foreword.codecs.parts import tool_name
+from foreword.codecs.parts import lettered_name, tool_name
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import broken
 from foreword.compiler.pipeline import MAX_ROUNDS, propose
 from foreword.compiler.policy import DEFAULT, Policy
+from foreword.compiler.read_tool import read_tool_name
 from foreword.compiler.string_lengths import check_strings
 from foreword.core.block import Message, ToolCall
-from foreword.core.canonical import utf8
 from foreword.core.event import (
     Answered,
     Draft,
@@ -38,26 +37,36 @@ from foreword.core.request import Unit
 from foreword.core.target import Target
 from foreword.core.usage import Usage
 from foreword.engine.cache_watch import warn_of_fall
+from foreword.engine.calls import answer_of
 from foreword.engine.clock import Clock, Nonces, random_nonce, system_clock
 from foreword.engine.describing import Describe, describe_pictures
 from foreword.engine.erasing import erase
 from foreword.engine.language import detect_language
+from foreword.engine.last_list import LastList
+from foreword.engine.opening import check_place, check_project, last_user, named_target
 from foreword.engine.reading import Page, read_page, run_read_tool
-from foreword.engine.recording import RETRIES
+from foreword.engine.recording import RETRIES, Recording
 from foreword.engine.repeated import repeated
+from foreword.engine.spend import Spend
 from foreword.engine.sync import Synced, synchronise
-from foreword.engine.target import target_for
 from foreword.engine.telling import Telling
 from foreword.engine.tool_runs import ToolRuns
-from foreword.errors import AppendConflict, CompileError, InvariantBroken, StoreUnavailable, UnknownSession
+from foreword.errors import AppendConflict, CompileError, InvalidArgument, InvariantBroken
 from foreword.store.store import Store
 
-if TYPE_CHECKING:
-    from foreword.engine.spend import Spend
+_ASSIGNED: dict[str, tuple[type | UnionType, str]] = {
+    "target": (Target | None, "what target_for returns, or None"),
+    "policy": (Policy, "a Policy"),
+    "user": (str | None, "a text, or None"),
+    "spend": (Spend | None, "Spend([Limit(...), ...]), or None"),
+}
+"""What a caller may set: the types, and how they are called."""
 
 
 class Session(Telling, ToolRuns):
     """One log and the requests compiled from it. Not for use from several threads at once."""
+
+    __slots__ = ("_looked", "_read", "describe", "last_list", "policy", "spend", "target", "user")
 
     def __init__(
         self,
@@ -73,14 +82,25 @@ class Session(Telling, ToolRuns):
         super().__init__(events, store=store, clock=clock, nonces=nonces, sent_units=sent_units)
         self.target = target
         self.policy = policy
-        self.user: str | None = None
+        self.user: str | None = last_user(events)
         """Whom the calls are made for: the subject of their events, by which the ledger adds them up."""
         self.spend: Spend | None = None
         """What may be spent; None: no limit."""
         self.describe: Describe | None = None
         """Tells in words what a picture shows, for a model that reads none; None: a note says that one stood there."""
+        self.last_list = LastList()
+        """What ``sync`` need not compare again; an empty one only costs time."""
         self._looked = 0
         self._read = 0
+
+    if not TYPE_CHECKING:  # a checker that saw it would take every name
+
+        def __setattr__(self, name: str, value: object) -> None:
+            """Raises: InvalidArgument for a value that no request could use; AttributeError for another name."""
+            takes = _ASSIGNED.get(name)
+            if takes is not None and not isinstance(value, takes[0]):
+                raise InvalidArgument("Session", name, value, takes[1])
+            super().__setattr__(name, value)
 
     @classmethod
     def open(
@@ -96,6 +116,8 @@ class Session(Telling, ToolRuns):
         source: str | None = None,
         parent: tuple[str, int] | None = None,
         project: str | None = None,
+        user: str | None = None,
+        sub_context: bool = False,
         clock: Clock = system_clock,
         nonces: Nonces = random_nonce,
     ) -> Session:
@@ -103,35 +125,45 @@ class Session(Telling, ToolRuns):
 
         ``store`` None: it lives in memory only. ``provider`` and ``model`` (or a ``target``) say whom requests are
         for; without them the session can be written and read, not compiled. ``parent``: (session id, last shared
-        seq) of the session that a new one forks from. ``project``: what a new session is billed to.
-        Raises: UnknownModel; StoreError, also for a mere place; InvalidText for half a character in ``name``.
+        seq) of the session that a new one forks from. ``project``: what a new session is billed to. ``user``: whom its
+        calls are made for; None: of a session that there is, that of its newest call. ``sub_context``: another agent
+        began a new one, and its calls are billed as such.
+        Raises: InvalidArgument, also for another project than the recorded one; UnknownModel; StoreError, also for a
+        mere place; InvalidText for half a character in ``name``.
         """
-        if isinstance(store, str | PathLike):
-            raise StoreUnavailable(str(store), "this is a place, no open store", "give Store.open(place)")
-        utf8(name)
-        if target is None and provider is not None and model is not None:
-            target = target_for(provider, model)
-        if store is not None:
-            try:
-                units = store.sent_units(name)
-                events = store.load(name)
-            except UnknownSession:
-                pass
-            else:
-                return cls(
-                    events,
-                    store=store,
-                    target=target,
-                    policy=policy,
-                    clock=clock,
-                    nonces=nonces,
-                    sent_units=units,
-                )
+        check_place(store, name)
+        named = named_target(provider, model)
+        if named is not None and target is not None:
+            raise InvalidArgument(
+                "Session.open", "provider", provider, "either a target, or a provider and a model"
+            )
+        target = target or named
+        if store is not None and store.holds(name):
+            units = store.sent_units(name)
+            known = cls(
+                store.load(name),
+                store=store,
+                target=target,
+                policy=policy,
+                clock=clock,
+                nonces=nonces,
+                sent_units=units,
+            )
+            check_project((body for _, body in known.view.fold.openings), project)
+            known.user = user or known.user
+            return known
         base = store.load(parent[0])[: parent[1] + 1] if store is not None and parent is not None else []
         session = cls(base, store=store, target=target, policy=policy, clock=clock, nonces=nonces)
+        session.user = user or session.user
         return session._begin(
             SessionOpened(
-                session=name, alias="", format=format, source=source, parent=parent, project=project
+                session=name,
+                alias="",
+                format=format,
+                source=source,
+                parent=parent,
+                project=project,
+                sub_context=sub_context,
             )
         )
 
@@ -142,40 +174,49 @@ class Session(Telling, ToolRuns):
             alias = store.alias_for(name) if store is not None else alias_of(name)
             body = msgspec.structs.replace(opened, alias=alias)
             try:
-                self._append([by_engine(body)], name=name)
+                self._append([by_engine(body, subject=self.user)], name=name)
                 return self
             except AppendConflict:
-                if store is not None and any(row.id == name for row in store.sessions()):
+                if store is not None and store.holds(name):
                     return self._open(name)
         raise CompileError(f"no free alias for session {name!r} after {RETRIES} tries")
 
     # -- responses -----------------------------------------------------------------------------------------
 
-    def record(self, response: Any, *, cost_usd: str | None = None) -> int:
+    def record(
+        self,
+        response: Any,
+        *,
+        cost_usd: str | None = None,
+        first_token_ms: int | None = None,
+        total_ms: int | None = None,
+        attempts: int = 1,
+    ) -> int:
         """Append the response to the request compiled last. Return its seq.
 
         ``response``: the wire's JSON, bytes, or the SDK's object. The newest again is taken once: see `repeated`.
+        Times and ``attempts`` as in ``Answered``.
         Raises: MalformedResponse.
         """
         decoded = response if isinstance(response, Response) else self.codec.decode_response(response)
-        message = self._named(decoded.message)
+        body = answer_of(self.codec.wire, decoded)
+        message = self.named(decoded.message)
         known = repeated(self.events, message, decoded.response_id)
         if known is not None:
             return known
-        return self.answered(
-            message,
-            model=decoded.model,
-            stop_reason=decoded.stop_reason,
-            response_id=decoded.response_id,
-            usage=decoded.usage,
-            cost_usd=cost_usd,
-            billing=billing_from(self.codec.wire, decoded),
-            edits=context_edits(decoded.extra),
+        body = msgspec.structs.replace(
+            body,
+            message=message,
+            recorded_cost_usd=cost_usd,
+            first_token_ms=first_token_ms,
+            total_ms=total_ms,
+            attempts=attempts,
         )
+        return self.append_answer(body)
 
-    def _named(self, message: Message) -> Message:
+    def named(self, message: Message) -> Message:
         """Give calls the names the tools were offered under, where a wire needed others."""
-        names = {tool_name(tool.name): tool.name for tool in self._tools}
+        names = {spell(tool.name): tool.name for spell in (lettered_name, tool_name) for tool in self._tools}
         blocks = tuple(
             msgspec.structs.replace(block, name=names.get(block.name, block.name))
             if isinstance(block, ToolCall)
@@ -208,15 +249,18 @@ class Session(Telling, ToolRuns):
             response_id=response_id,
             usage=usage,
             recorded_cost_usd=cost_usd,
-            request=self.unanswered,
             edits=edits,
             first_token_ms=first_token_ms,
             terms=billing.terms,
             compactions=billing.compactions,
             doubts=billing.doubts,
-            start_marks=self.start_marks,
         )
-        seq = self.append(Draft(body=body, trust="model", actor="model", subject=self.user))
+        return self.append_answer(body)
+
+    def append_answer(self, body: Answered, *notes: Draft) -> int:
+        """Append the response to the request compiled last, behind ``notes`` on it; warn of a fall. Return its seq."""
+        body = msgspec.structs.replace(body, request=self.unanswered, start_marks=self.start_marks)
+        seq = self.append(*notes, Draft(body=body, trust="model", actor="model", subject=self.user))
         warn_of_fall(self.id, self.events, self.target, self.store.name if self.store else None)
         return seq
 
@@ -313,19 +357,26 @@ class Session(Telling, ToolRuns):
                 nonces=self._nonces,
             )
             fork = name or f"{self.id}~{at}"
+            child.user = self.user
             return child._begin(SessionOpened(session=fork, alias="", parent=(self.id, at)))
         return self._open(name or self._fork_name(), parent=(self.id, at))
 
     def become(self, other: Session) -> None:
         """Follow another session (a fork of this one) from now on."""
         self.flush()
-        self.__dict__.update(other.__dict__)
+        for name in (*Recording.__slots__, *Session.__slots__):
+            setattr(self, name, getattr(other, name))
 
     # -- reading and erasing -------------------------------------------------------------------------------
 
     def read(self, ref: str, **page: Any) -> Page:
         """Read back what a reference names: see ``engine.reading.read_page`` for the paging arguments."""
         return read_page(self, ref, **page)
+
+    @property
+    def read_tool(self) -> str | None:
+        """Name of the tool that reads back: another than ``read`` beside a tool of that name; None: there is none."""
+        return read_tool_name(self.view) if self.target is not None and self.target.reader == "tool" else None
 
     def run_read_tool(self, arguments: str | Mapping[str, Any]) -> str:
         """Execute the ``read`` tool that requests offer; return the text of its result, faults included."""
@@ -338,6 +389,10 @@ class Session(Telling, ToolRuns):
         Raises: UnknownEvent; NotErasable for an event without content; ErasureIncomplete when the log says so but
         another reader still holds old pages of the file.
         """
+        if not isinstance(targets, Iterable):
+            raise InvalidArgument(
+                "Session.erase", "targets", targets, "a list of events' numbers, such as [5]"
+            )
         return erase(self, set(targets), reason)
 
     def relative(self, name: str) -> Session:
@@ -353,6 +408,7 @@ class Session(Telling, ToolRuns):
             target=self.target,
             policy=self.policy,
             parent=parent,
+            user=self.user,
             clock=self._clock,
             nonces=self._nonces,
         )
@@ -377,10 +433,9 @@ class Session(Telling, ToolRuns):
 
     def _fork_name(self) -> str:
         assert self.store is not None
-        taken = {row.id for row in self.store.sessions()}
         root = self.id.split("~")[0]
         number = 1
-        while f"{root}~{number}" in taken:
+        while self.store.holds(f"{root}~{number}"):
             number += 1
         return f"{root}~{number}"
 

@@ -6,24 +6,27 @@ from the ledger of the sessions in the store, so limits hold over processes and 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, Literal
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Literal, get_args
 
 from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
 from foreword.core.catalog import ModelSpec, Rates
-from foreword.core.event import Draft, Event, Noticed, by_engine
-from foreword.core.ledger import Ledger, Row, once
+from foreword.core.event import Draft, Event, Noticed, RequestSent, by_engine
+from foreword.core.ledger import Ledger, Row
 from foreword.core.price import PICODOLLARS, Cost, cost_at, day_of, picodollars, usd
 from foreword.core.prices import Prices
 from foreword.core.usage import Usage
-from foreword.errors import SpendLimitReached, SpendUnknown
+from foreword.errors import InvalidArgument, SpendLimitReached, SpendUnknown
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
 
 Scope = Literal["call", "session", "user", "day"]
+SCOPES: tuple[Scope, ...] = get_args(Scope)
+_DOLLARS = 'US dollars as a string, such as "0.50"'
 TOPIC = "spend"
 SHORT_TTL = 300
 """Seconds for which a cache is taken to hold where the catalog doesn't say: the shortest that any provider sells."""
@@ -34,32 +37,55 @@ class Limit(Struct, frozen=True, kw_only=True):
 
     `day`: of all sessions of the store since midnight UTC. `user`: of all sessions of the store, by the session's
     `user`; without one the limit holds for all calls that name no user.
+    Raises: InvalidArgument for another scope, what is no such sum, a limit without one, a `soft` over its `hard`.
     """
 
     scope: Scope
     soft: str | None = None
     hard: str | None = None
 
+    def __post_init__(self) -> None:
+        """Check what would else be no limit, without a word, or fail at the first request."""
+        if self.scope not in SCOPES:
+            raise InvalidArgument("Limit", "scope", self.scope, f"one of {', '.join(SCOPES)}")
+        soft, hard = _sum("soft", self.soft), _sum("hard", self.hard)
+        if soft is None and hard is None:
+            raise InvalidArgument("Limit", "hard", None, f"soft or hard, {_DOLLARS}; or leave the limit out")
+        if soft is not None and hard is not None and soft > hard:
+            raise InvalidArgument("Limit", "soft", self.soft, f"at most the hard limit of {self.hard}")
+
 
 class Spend:
     """Watches limits. One object may serve many sessions of one store, one after the other."""
 
     def __init__(self, limits: Iterable[Limit], *, prices: Prices | None = None) -> None:
-        """Raises: ValueError for a limit that is no sum of money."""
+        """Raises: InvalidArgument for what is no `Limit`."""
+        if not isinstance(limits, Iterable) or isinstance(limits, str):
+            raise InvalidArgument("Spend", "limits", limits, "a list of Limit")
         self.limits = tuple(limits)
+        if not all(isinstance(one, Limit) for one in self.limits):
+            raise InvalidArgument("Spend", "limits", limits, "a list of Limit")
         self._prices = prices or Prices()
         self._soft = {limit: picodollars(limit.soft) for limit in self.limits if limit.soft is not None}
         self._hard = {limit: picodollars(limit.hard) for limit in self.limits if limit.hard is not None}
         self._ledgers: dict[str, Ledger] = {}
+        self._purses: defaultdict[tuple[Scope, str | None], _Purse] = defaultdict(_Purse)
+        self._told: set[tuple[str, str]] = set()
+        """Session and topic of the notices that stand already."""
 
     def check(self, session: Session, compiled: Compiled, now: int) -> list[Draft]:
         """Return the notices of soft limits that this call passes and that the session does not hold yet.
 
-        `now`: microseconds since 1970 UTC.
-        Raises: SpendLimitReached; SpendUnknown where a hard limit stands and the model has no price.
+        `now`: microseconds since 1970 UTC. A call whose tokens nobody told counts by its estimate, one of ours at least
+        as much as the next is likely to cost.
+        Raises: SpendLimitReached; SpendUnknown where a hard limit stands and the model, or that of a call which
+        counts, has no price.
         """
         model = compiled.target.params.model
+        self._prices = self._prices.also(model, compiled.target.spec)
         own = self._rows_of(session)
+        if any(limit.scope in ("user", "day") for limit in self.limits):
+            self._read_others(session)
         next_call = self.predicted(compiled, own, now)
         drafts: list[Draft] = []
         for limit in self.limits:
@@ -67,8 +93,8 @@ class Spend:
                 if limit in self._hard:
                     raise SpendUnknown(limit.scope, model, next_call.unknown)
                 continue
-            name, counted = self._scope(limit.scope, session, own, now)
-            spent = sum(_spent(row, next_call.picodollars) for row in once(counted))
+            name, purse = self._scope(limit.scope, session, now)
+            spent = purse.spent(next_call.picodollars)
             after = spent + next_call.picodollars
             if limit in self._hard and after > self._hard[limit]:
                 raise SpendLimitReached(
@@ -78,8 +104,10 @@ class Spend:
                     spent=usd(spent),
                     predicted=usd(next_call.picodollars),
                 )
+            if limit in self._hard and purse.unpriced is not None:
+                raise SpendUnknown(limit.scope, *purse.unpriced)
             topic = f"{TOPIC} {limit.scope} {name}"
-            if limit in self._soft and after > self._soft[limit] and not _noticed(session.events, topic):
+            if limit in self._soft and after > self._soft[limit] and (session.id, topic) not in self._told:
                 text = (
                     f"Spending for this {limit.scope} passes its mark of {usd(self._soft[limit])} USD: "
                     f"{_cents(spent)} USD so far, about {_cents(next_call.picodollars)} USD for the next call."
@@ -122,41 +150,47 @@ class Spend:
             or (known is not None and asked is not None and known.id == asked.id)
         )
 
-    def _scope(
-        self, scope: Scope, session: Session, own: Sequence[Row], now: int
-    ) -> tuple[str, Iterable[Row]]:
-        """Return the scope's name and the calls that count in it."""
-        today = day_of(now // 1_000_000)
+    def _scope(self, scope: Scope, session: Session, now: int) -> tuple[str, _Purse]:
+        """Return the scope's name and what the calls that count in it come to."""
         match scope:
             case "call":
-                return session.id, ()
+                return session.id, _Purse()
             case "session":
-                return session.id, own
+                return session.id, self._purses[scope, session.id]
             case "user":
-                return session.user or "(none)", [
-                    row for row in self._all(session, own) if row.user == session.user
-                ]
+                return session.user or "(none)", self._purses[scope, session.user]
             case "day":
-                every = self._all(session, own)
-                return today, [
-                    row for row in every if row.at is not None and day_of(row.at // 1_000_000) == today
-                ]
-
-    def _all(self, session: Session, own: Sequence[Row]) -> Iterator[Row]:
-        """Yield the rows of every session of the store; only what a session has grown by is read."""
-        yield from own
-        store = session.store
-        for listed in store.sessions() if store is not None else ():
-            if listed.id == session.id:
-                continue
-            ledger = self._ledger(listed.id)
-            if store is not None and ledger.position < listed.events:
-                ledger.add(store.load(listed.id, since=ledger.position))
-            yield from ledger.rows
+                today = day_of(now // 1_000_000)
+                return today, self._purses[scope, today]
 
     def _rows_of(self, session: Session) -> Sequence[Row]:
-        ledger = self._ledger(session.id)
-        ledger.add(session.events[ledger.position :])
+        events = session.events
+        end = len(events)
+        while end and isinstance(events[end - 1].body, RequestSent):
+            end -= 1  # not written before the next fact, and dropped when another writer is first
+        return self._count(session.id, events[self._ledger(session.id).position : end])
+
+    def _read_others(self, session: Session) -> None:
+        """Count what the store's other sessions hold; only what one has grown by is read."""
+        store = session.store
+        for listed in store.sessions() if store is not None else ():
+            since = self._ledger(listed.id).position
+            if store is not None and listed.id != session.id and since < listed.events:
+                self._count(listed.id, store.load(listed.id, since=since))
+
+    def _count(self, session: str, events: Sequence[Event]) -> Sequence[Row]:
+        """Count what a session has grown by, once in each scope; return all its rows."""
+        ledger = self._ledger(session)
+        before = len(ledger.rows)
+        ledger.prices = self._prices
+        ledger.add(events)
+        for row in ledger.rows[before:]:
+            self._purses["session", session].take(row)
+            self._purses["user", row.user].take(row)
+            if row.at is not None:
+                self._purses["day", day_of(row.at // 1_000_000)].take(row)
+        notices = (event.body for event in events if isinstance(event.body, Noticed))
+        self._told.update((session, notice.topic) for notice in notices)
         return ledger.rows
 
     def _ledger(self, session: str) -> Ledger:
@@ -165,11 +199,52 @@ class Spend:
         return self._ledgers[session]
 
 
-def _spent(row: Row, likely: int) -> int:
-    """Return what a call cost; one of ours whose bill is unknown counts as much as the next is likely to cost."""
-    if row.cost.picodollars is not None:
-        return row.cost.picodollars
-    return likely if row.request is not None else 0
+def _sum(name: str, given: object) -> int | None:
+    """Read a limit's sum as picodollars; None: not given. A float is none: 0.1 holds another sum than it shows."""
+    if given is None:
+        return None
+    try:
+        amount = picodollars(given) if isinstance(given, str) else -1
+    except ValueError:
+        amount = -1
+    if amount < 0:
+        raise InvalidArgument(
+            "Limit", name, given, f"{_DOLLARS}, 0 or more, in whole picodollars (12 decimals)"
+        )
+    return amount
+
+
+class _Purse:
+    """What the calls of one scope come to. ``unpriced``: model of one that not even an estimate prices, and why."""
+
+    def __init__(self) -> None:
+        self.unpriced: tuple[str, tuple[str, ...]] | None = None
+        self._sum = 0
+        self._guesses: list[int] = []
+        self._seen: set[tuple[object, ...]] = set()
+
+    def take(self, row: Row) -> None:
+        """Count a call, but no copy of one."""
+        copied = not self._seen.isdisjoint(row.names)
+        self._seen |= row.names
+        if copied:
+            return
+        untold = row.usage is None and row.estimate is None  # erased, or an attempt that may have been billed
+        cost = row.cost if row.estimate is None else row.estimate.cost
+        if row.cost.picodollars is not None:
+            self._sum += row.cost.picodollars
+        elif untold:
+            self._guesses.append(0)
+        elif cost.picodollars is None:
+            self.unpriced = row.model or "", cost.unknown
+        elif row.request is None:
+            self._sum += cost.picodollars
+        else:
+            self._guesses.append(cost.picodollars)
+
+    def spent(self, next_call: int) -> int:
+        """Return picodollars; a call that is only guessed at counts at least as much as the next one."""
+        return self._sum + sum(max(guess, next_call) for guess in self._guesses)
 
 
 def _cached(compiled: Compiled, last: Row, spec: ModelSpec, now: int) -> int:
@@ -189,10 +264,6 @@ def _writes_cost_more(price: Rates | None) -> bool:
     if price is None or price.cache_write_short is None or price.input is None:
         return False
     return picodollars(price.cache_write_short) > picodollars(price.input)
-
-
-def _noticed(events: Sequence[Event], topic: str) -> bool:
-    return any(isinstance(event.body, Noticed) and event.body.topic == topic for event in events)
 
 
 def _notice(topic: str, text: str) -> Draft:

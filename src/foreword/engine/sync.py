@@ -15,17 +15,14 @@ from msgspec import Struct
 
 from foreword.codecs.held import server_held
 from foreword.compiler.compile import Compiled
-from foreword.core.block import Message, Text, ToolResult, ToolSpec
+from foreword.core.block import ToolSpec
 from foreword.core.canonical import canonical, lossless
-from foreword.core.event import Answered, Draft, Event, MarksSet, Said, ToolReturned
-from foreword.core.fold import Fold
-from foreword.core.sealing import GENESIS, seal
+from foreword.core.event import Answered, Draft, MarksSet
 from foreword.core.surrogates import mended, mended_text
 from foreword.engine.caller_marks import markings
-from foreword.engine.matching import compare, counts
-from foreword.engine.tool_check import check_tools
-from foreword.errors import EmptyRequest
-from foreword.importers.decode import bare
+from foreword.engine.last_list import LastList, Recorded, prints_of
+from foreword.engine.list_reading import read_list
+from foreword.engine.matching import NOTHING, agreed, compare
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
@@ -70,49 +67,54 @@ def synchronise(
     session: Session, messages: Sequence[Any], *, system: Any = None, tools: Sequence[Any] | None = None
 ) -> Synced:
     """See ``Session.sync``."""
-    codec = session.codec
-    listed = codec.decode_messages(messages)
-    leading = 0
-    while leading < len(listed) and listed[leading].role in ("system", "developer"):
-        leading += 1
-    drafts = [draft for message in listed[leading:] for draft in _drafts(message)]
-    if not drafts:
-        raise EmptyRequest(session.id)
-    given = _fold(drafts)
-    texts = _system_texts(system) + [text for message in listed[:leading] for text in _texts(message)]
-    offered = () if tools is None else codec.decode_tools(tools)
-    check_tools(offered)  # before the log forks: a refusal changes nothing
-    marks = codec.decode_marks(messages, system, tools)
+    codec, prints = type(session.codec), prints_of(messages)
+    reading = read_list(session, messages, system, tools, session.last_list.settled(codec, prints))
+    recorded = Recorded(())
+    compared = compare(recorded, reading.given)
     forked_at: int | None = None
     shortened: list[str] = []
     fresh: list[int] = []
 
+    def compare_facts() -> None:
+        nonlocal reading, recorded, compared
+        known = session.last_list.recorded
+        recorded = Recorded(session.events) if known is None else known.followed(session.events)
+        if not session.last_list.stands(recorded, reading.since):
+            reading = read_list(session, messages, system, tools, NOTHING)
+        compared = compare(recorded, reading.given, reading.since)
+
     def missing() -> list[Draft]:
         nonlocal forked_at, shortened, fresh
-        compared = compare(_caller_facts(session), given)
+        compare_facts()
         if forked_at is None:
-            shortened = compared.shortened
+            shortened = [*session.last_list.shortened[: reading.since.shortened], *compared.shortened]
         if compared.differs is not None:
             forked_at = compared.differs - 1
             session.become(session.fork(forked_at))
-            compared = compare(_caller_facts(session), given)
+            compare_facts()
         found: list[Draft] = []
-        if system is not None or leading:
-            found += session.instructing(texts, "sync" if leading else "library")
+        if reading.leading is not None:
+            found += session.instructing([*reading.system, *reading.leading], "sync")
+        elif system is not None:
+            found += session.instructing(reading.system, "library")
         elif session.events[max(0, session.view.fold.instructions[0])].origin == "sync":
             found += session.instructing((), "sync")  # the list held it, and no longer does
-        declared = _declared(session, offered)
+        declared = _declared(session, reading.offered)
         if tools is not None:
             found += session.offering(declared)
-        fresh = [index for index in range(len(drafts)) if index not in compared.known]
+        start = reading.since.facts
+        fresh = [n for n in range(start, start + len(reading.drafts)) if n not in compared.known]
         first = session.view.position + len(found)
-        found += _linked([drafts[index] for index in fresh], session.unanswered)
+        found += _linked([reading.drafts[n - start] for n in fresh], session.unanswered)
         standing = session.view.fold.marks
-        if marks or standing:
-            seqs = {**compared.known, **{index: first + place for place, index in enumerate(fresh)}}
-            unchanged = {"tool": tools is None, "system": system is None, "message": False}
+        if reading.marks or reading.spotted or standing:
+            settled = session.last_list.events
+            seqs = {spot.fact: settled[spot.fact] for spot in reading.spotted if 0 <= spot.fact < start}
+            seqs |= {**compared.known, **{n: first + place for place, n in enumerate(fresh)}}
+            unsaid = system is None and reading.leading is None
+            unchanged = {"tool": tools is None, "system": unsaid, "message": False}
             wanted = (
-                *markings(marks, messages=listed, leading=leading, tools=declared, seqs=seqs),
+                *markings(reading.marks, messages=reading.spotted, tools=declared, seqs=seqs),
                 *(mark for mark in standing if unchanged[mark.section]),
             )
             if wanted != standing:
@@ -120,6 +122,19 @@ def synchronise(
         return found
 
     session.append_missing(missing)
+    session.last_list = session.last_list.after(
+        reading.since,
+        agreed(recorded, reading.given, compared, reading.since, reading.ends),
+        compared,
+        LastList(
+            codec=codec,
+            recorded=recorded,
+            prints=prints,
+            marks=reading.spotted,
+            leading=reading.leading,
+            heading=reading.heading,
+        ),
+    )
     return Synced(
         request=session.compile(), appended=len(fresh), forked_at=forked_at, shortened=tuple(shortened)
     )
@@ -132,18 +147,6 @@ def _linked(drafts: Sequence[Draft], request: int | None) -> Iterator[Draft]:
             draft = msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
             request = None
         yield draft
-
-
-def _texts(message: Message) -> list[str]:
-    return [block.text for block in message.blocks if isinstance(block, Text)]
-
-
-def _system_texts(system: Any) -> list[str]:
-    if system is None:
-        return []
-    if isinstance(system, str):
-        return [system]
-    return [str(block["text"] if isinstance(block, dict) else block.text) for block in system]
 
 
 def _declared(session: Session, given: Sequence[ToolSpec]) -> tuple[ToolSpec, ...]:
@@ -159,38 +162,3 @@ def _declared(session: Session, given: Sequence[ToolSpec]) -> tuple[ToolSpec, ..
 
 def _members(tool: ToolSpec) -> bytes:
     return canonical(msgspec.to_builtins(mended(tool, lossless(tool))))
-
-
-def _drafts(message: Message) -> Iterator[Draft]:
-    """Yield the facts in one listed message: its results first, as every wire renders them, then the rest."""
-    for block in message.blocks:
-        if isinstance(block, ToolResult):
-            result = bare(block, message.wire or "")
-            yield Draft(body=ToolReturned(result=result), trust="tool", actor="tool", origin="sync")
-    plain = tuple(block for block in message.blocks if not isinstance(block, ToolResult))
-    if not any(counts(block) for block in plain):
-        return
-    rest = msgspec.structs.replace(message, blocks=plain)
-    if message.role == "assistant":
-        yield Draft(body=Answered(message=rest), trust="model", actor="model", origin="sync")
-    else:
-        person = message.role == "user"
-        trust = "person" if person else "operator"
-        yield Draft(body=Said(message=rest, person=person), trust=trust, actor="user", origin="sync")
-
-
-def _fold(drafts: Sequence[Draft]) -> Fold:
-    """Fold facts that are in no log; the seq of each is its index."""
-    return Fold(
-        seal(draft, seq=index, at=0, tenant="", previous=GENESIS, nonce=b"")
-        for index, draft in enumerate(drafts)
-    )
-
-
-def _caller_facts(session: Session) -> Fold:
-    """Fold what a caller's list can hold, without the engine's own repairs; seqs are those of the log."""
-    return Fold(event for event in session.events if _is_fact(event))
-
-
-def _is_fact(event: Event) -> bool:
-    return event.kind in ("said", "answered", "tool_returned", "erased")

@@ -32,7 +32,7 @@ PROVIDERS = {"gemini": "gcp.gemini", "moonshot": "moonshot_ai"}
 ATTRIBUTES: dict[str, Callable[[Row], Value | None]] = {
     "gen_ai.provider.name": lambda row: PROVIDERS.get(row.provider or "", row.provider),
     "gen_ai.operation.name": lambda row: OPERATIONS[row.kind],
-    "gen_ai.request.model": lambda row: row.model,
+    "gen_ai.request.model": lambda row: row.asked or row.model,
     "gen_ai.response.model": lambda row: row.model if row.response_id is not None else None,
     "gen_ai.response.id": lambda row: row.response_id,
     "gen_ai.response.finish_reasons": lambda row: (
@@ -43,7 +43,7 @@ ATTRIBUTES: dict[str, Callable[[Row], Value | None]] = {
     "gen_ai.usage.input_tokens": lambda row: row.input,
     "gen_ai.usage.output_tokens": lambda row: row.usage and row.usage.output,
     "gen_ai.usage.cache_read.input_tokens": lambda row: row.usage and row.usage.cache_read,
-    "gen_ai.usage.cache_creation.input_tokens": lambda row: _written(row),
+    "gen_ai.usage.cache_creation.input_tokens": lambda row: row.usage and row.usage.written,
     "gen_ai.usage.reasoning.output_tokens": lambda row: row.usage and row.usage.reasoning,
     "error.type": lambda row: (row.why or row.status) if row.status in FAILED else None,
     f"{OWN}.step": lambda row: row.step,
@@ -112,16 +112,22 @@ class Telemetry:
         return len(ledger.rows) - emitted
 
     def emit(self, calls: Iterable[Row]) -> None:
-        """Emit a span and the measures of each call. A span ends when its call was recorded."""
+        """Emit a span and the measures of each call.
+
+        A span ends when its call was recorded and begins so much earlier as the call took; where nobody measured it,
+        when its request was handed out; without a request of ours it has no length.
+        """
         for row in calls:
             self._emit(row)
 
     def _emit(self, row: Row) -> None:
         found = {name: value for name, read in ATTRIBUTES.items() if (value := read(row)) is not None}
         end = None if row.at is None else row.at * 1_000
-        start = None if end is None else end - (row.total_ms or 0) * 1_000_000
+        start = end if row.began is None else row.began * 1_000
+        if end is not None and row.total_ms is not None:
+            start = end - row.total_ms * 1_000_000
         span = self._tracer.start_span(
-            f"{OPERATIONS[row.kind]} {row.model or ''}".rstrip(),
+            f"{OPERATIONS[row.kind]} {found.get('gen_ai.request.model', '')}".rstrip(),
             kind=self._trace.SpanKind.CLIENT,
             attributes=found,
             start_time=start,
@@ -151,10 +157,3 @@ def _seconds(milliseconds: int | None) -> float | None:
 
 def _dollars(row: Row) -> float | None:
     return None if row.cost.picodollars is None else row.cost.picodollars / PICODOLLARS
-
-
-def _written(row: Row) -> int | None:
-    usage = row.usage
-    if usage is None or usage.cache_write_short is None or usage.cache_write_long is None:
-        return None
-    return usage.cache_write_short + usage.cache_write_long

@@ -30,6 +30,8 @@ from foreword.errors import InvalidValue
 class Telling(Recording):
     """The part of a session that its caller speaks to; whoever runs the tools speaks to ``ToolRuns``."""
 
+    __slots__ = ()
+
     def instruct(self, *texts: str, origin: str = "library") -> None:
         """Set the system text, one block a text; nothing is appended when it is what stands already.
 
@@ -42,7 +44,8 @@ class Telling(Recording):
 
         One that is ``deferred`` costs no tokens and breaks no prefix until it is loaded: by the provider's search, or
         by being offered again without. ``cause``: why they changed, for the log; "": it says how.
-        Raises: InvalidValue for what is no tool, for a name that stands twice, or a schema that is no object's.
+        Raises: InvalidValue for what is no tool, for a name that stands twice, or a schema that is no object's;
+        InvalidArgument for no list.
         """
         self.append_missing(lambda: self.offering(tools, cause))
 
@@ -75,7 +78,9 @@ class Telling(Recording):
         """
         body = TaskBudgetSet(total=total)
         if isinstance(total, int) and total < 0:
-            raise InvalidValue(kind_of(body), "total", f"Expected `int` >= 0, got {total}")
+            raise InvalidValue(
+                kind_of(body), "total", f"Expected `int` >= 0, got {total}", "give tokens, 0 for no budget"
+            )
         self.append_missing(lambda: [Draft(body=body)] if self.view.fold.budget[1] != total else [])
 
     def pin(self, text: str) -> int:

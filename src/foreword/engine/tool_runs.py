@@ -7,14 +7,15 @@ a warning: it is a mistake of the loop's, and no reason to lose what a tool did.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from msgspec import UNSET, UnsetType
 
-from foreword.core.block import Image, Opaque, Text, ToolCall, ToolResult
+from foreword.core.block import Image, Opaque, Text, ToolResult
 from foreword.core.event import Draft, Run, ToolPrinted, ToolReturned, ToolStarted
 from foreword.core.outcome import CallOutcome, outcomes
 from foreword.engine.recording import Recording
+from foreword.errors import InvalidArgument
 
 log = logging.getLogger("foreword").getChild("calls")
 
@@ -22,22 +23,22 @@ log = logging.getLogger("foreword").getChild("calls")
 class ToolRuns(Recording):
     """The part of a session that whoever runs the tools speaks to."""
 
-    start_marks: bool = False
-    """Whether ``started`` comes before every call runs of the answers recorded from now on, so that one without it
-
-    never began. Nothing is concluded for answers that come by ``sync``: their calls may have run before.
-    """
+    __slots__ = ()
 
     def started(self, call_id: str) -> int:
         """Append that the oldest unfinished call of that id begins, before anything happens. Return its seq."""
         seq = self.append(Draft(body=ToolStarted(call_id=call_id)))
-        return self._expected(seq, call_id, "the start", bool(self.view.fold.unfinished(call_id)))
+        return self._expected(seq, call_id, "the start", self.view.fold.unfinished(call_id))
 
     def printed(self, call_id: str, text: str) -> int:
-        """Append output of a tool that runs; its result says all of it again. Return its seq."""
+        """Append output of a tool that runs. Return its seq.
+
+        The model doesn't see it: the result says all of it again. What a run in the background prints, which may never
+        return, is told by `returned` with ``run="running"``, as often as there is something to tell.
+        """
         body = ToolPrinted(call_id=call_id, text=text)
         seq = self.append(Draft(body=body, trust="tool", actor="tool"))
-        return self._expected(seq, call_id, "output", bool(self.view.fold.unfinished(call_id)))
+        return self._expected(seq, call_id, "output", self.view.fold.unfinished(call_id))
 
     def returned(
         self,
@@ -52,7 +53,11 @@ class ToolRuns(Recording):
 
         ``exit_code``: of a command; None: it ended and nobody knows with which, so its outcome is unknown; not given:
         no command. ``run``: ``running`` in the background, so another result follows, or ``cancelled``.
+        Raises: InvalidArgument for a result of another form; InvalidValue for what its blocks can't hold.
         """
+        if isinstance(content, Mapping | bytes) or not isinstance(content, Iterable):
+            takes = "a text (json.dumps makes one of a value), or a list of Text, Image and Opaque blocks"
+            raise InvalidArgument("Session.returned", "content", content, takes)
         blocks = (Text(text=content),) if isinstance(content, str) else tuple(content)
         result = ToolResult(call_id=call_id, content=blocks, is_error=is_error)
         body = ToolReturned(result=result, run=run, exit_code=exit_code)
@@ -71,13 +76,9 @@ class ToolRuns(Recording):
     def _open_ids(self) -> list[str]:
         """Return the ids of the calls without a result, as recorded, oldest first."""
         return [
-            call.id
+            call_id
             for item in self.view.fold.open
-            for call, result in zip(
-                (block for block in item.recorded.blocks if isinstance(block, ToolCall)),
-                item.results,
-                strict=True,
-            )
+            for call_id, result in zip(item.recorded_ids, item.results, strict=True)
             if result is None
         ]
 

@@ -6,6 +6,7 @@ units that the store kept of it, so nothing is compiled.
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 from typing import Any
 
@@ -103,7 +104,7 @@ class _Log:
 
     def step(self, seq: int) -> int:
         """Return the step in which an event is first read, or answered: 1 + the answers before it."""
-        return 1 + sum(answer < seq for answer in self.answers)
+        return 1 + bisect_left(self.answers, seq)
 
     def request(self, kept: dict[int, tuple[Unit, ...]]) -> list[Unit] | None:
         """Return the units of the request sent last; None: there is none, or they were dropped."""

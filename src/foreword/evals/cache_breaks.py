@@ -12,6 +12,7 @@ from typing import Literal
 
 from foreword.core.cache_model import CacheRules, Life
 from foreword.core.catalog import ModelSpec
+from foreword.core.event import Why
 from foreword.evals.calls import Call, idle
 
 Certainty = Literal["shown", "likely", "unknown"]
@@ -119,7 +120,7 @@ def _short(gap: Between) -> Evidence | None:
 def _epoch(gap: Between) -> Evidence | None:
     if not gap.after.epochs:
         return None
-    why = ", ".join(epoch.why for epoch in gap.after.epochs)
+    why = ", ".join(f"{epoch.why} ({EPOCHS[epoch.why]})" for epoch in gap.after.epochs)
     same, of = gap.after.repeated or (None, 0)
     units = "" if same is None else f"; of the {of} units sent before, the first {same} stand unchanged"
     return "shown", f"the log starts an epoch here: {why}{units}"
@@ -323,9 +324,27 @@ DETECTORS: tuple[tuple[str, Detector], ...] = (
 )
 """Cause -> who finds it, the strongest evidence first; the first that holds is the cause."""
 
+EPOCHS: dict[Why, str] = {
+    "start": "the first one",
+    "arrival": "a result was over its limit",
+    "hard": "the request would not have fitted its budget",
+    "permission": "a text was revoked or erased",
+    "instructions": "the system text changed",
+    "tools": "the tools offered changed",
+    "manual": "request keys, effort, reader or budget changed, or the provider compacted; in an older log also tools "
+    "or system text",
+    "switch": "another model or wire",
+    "upgrade": "this release encodes otherwise what was sent",
+    "price": "less was expected to cost less",
+    "cold": "the cache had expired, so that less cost less",
+    "stage": "a stage was closed",
+    "quality": "the model works better with less",
+}
+"""Why an epoch began -> what happened, in words."""
+
 FIXES = {
     "too_short": "nothing to mend: from that size on it is kept",
-    "epoch": "planned: its reason stands in the log",
+    "epoch": "planned: keep what its reason names as it is, or allow for the break",
     "model_switch": "switch models where the context is short, or between sessions",
     "compaction": "compact later and deeper, or leave out less often: each time pays for all that is kept",
     "clearing": "clear in one batch of tens of thousands of tokens, or not at all",

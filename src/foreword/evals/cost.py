@@ -40,11 +40,15 @@ COLUMNS = (
 
 
 class Billed(msgspec.Struct, frozen=True, kw_only=True):
-    """A session whose calls are to be billed: its id, its facts in log order, the project it belongs to."""
+    """A session whose calls are to be billed: its id, its facts in log order, the project it belongs to.
+
+    ``sub_context``: another agent began it; a log says so itself.
+    """
 
     session: str
     facts: Sequence[Fact]
     project: str | None = None
+    sub_context: bool = False
 
 
 def bill(
@@ -57,7 +61,7 @@ def bill(
     counts: Counter[str] = Counter()
     listed: list[Row] = []
     for one in sessions:
-        kind: Kind = "sub_context" if "/" in one.session else "call"  # as importers name sub-agents
+        kind: Kind = "sub_context" if one.sub_context else "call"
         listed += rows(one.facts, session=one.session, prices=prices, kind=kind, project=one.project)
         counts.update(rewrites(one.facts))
     listed = list(once(listed))
@@ -107,7 +111,7 @@ def described(row: Row) -> dict[str, Any]:
         "session": row.session,
         "step": row.step,
         "turn": row.turn,
-        "at": _iso(row.at),
+        "at": iso_time(row.at),
         "model": row.model,
         "kind": row.kind,
         "status": row.status,
@@ -181,7 +185,8 @@ def _first_tokens(listed: Sequence[Row]) -> dict[str, dict[str, int]] | None:
     return found or None
 
 
-def _iso(at: int | None) -> str | None:
+def iso_time(at: int | None) -> str | None:
+    """Write microseconds since 1970 UTC in ISO 8601; None: unknown, or beyond the calendar."""
     if at is None:
         return None
     try:

@@ -4,19 +4,22 @@ from __future__ import annotations
 
 from msgspec.structs import replace
 
-from foreword.core.event import Answered, Draft, Event
+from foreword.core.event import Answered, Called, Draft, Event, SessionOpened
 from foreword.engine.import_file import facts_of
 from foreword.importers.imported import Flaw, Imported
 from foreword.store.store import Store
 
 
 def recorded(store: Store, session: str) -> Imported:
-    """Return the facts of a session: what was said and done, without requests, rewrites and repairs.
+    """Return the facts of a session: what was said, done and called, without requests, rewrites and repairs.
 
     Erased facts are left out and named in ``flaws``. Raises: UnknownSession; LogCorrupt; ArtifactMissing.
     """
-    row = next(row for row in store.sessions() if row.id == store.resolve(session))
-    facts = facts_of(store.load(row.id))
+    name = store.resolve(session)
+    row = next(row for row in store.sessions() if row.id == name)
+    events = store.load(row.id)
+    called = [event for event in events if event.origin == "engine" and isinstance(event.body, Called)]
+    facts = sorted([*facts_of(events), *called], key=lambda event: event.seq)
     return Imported(
         session=row.id,
         format=row.format,
@@ -27,13 +30,14 @@ def recorded(store: Store, session: str) -> Imported:
             for event in facts
             if event.body is None
         ),
+        sub_context=any(isinstance(event.body, SessionOpened) and event.body.sub_context for event in events),
     )
 
 
 def _draft(event: Event) -> Draft:
     body = event.body
     assert body is not None, "the caller left erased events out"
-    if isinstance(body, Answered):
+    if isinstance(body, Answered | Called):
         body = replace(body, request=None)
     return Draft(
         body=body,

@@ -14,15 +14,16 @@ from foreword.core.usage import NOTHING, Usage
 def with_unseen(usage: Usage, unseen: int, spec: ModelSpec, *, first: bool) -> Usage:
     """Add the prefix that the record lacks and that stands before all that was sent.
 
-    The first call pays for it in full, as a cache write where the model prices one; later ones read it.
+    The first call pays for it in full, as a cache write where the model prices one; later ones read it. What is
+    unknown stays so.
     """
     if not first:
-        return replace(usage, cache_read=(usage.cache_read or 0) + unseen)
+        return usage + replace(NOTHING, cache_read=unseen)
     if usage.cache_write_long:
-        return replace(usage, cache_write_long=usage.cache_write_long + unseen)
+        return usage + replace(NOTHING, cache_write_long=unseen)
     if usage.cache_write_short or (spec.price is not None and spec.price.cache_write_short is not None):
-        return replace(usage, cache_write_short=(usage.cache_write_short or 0) + unseen)
-    return replace(usage, uncached=(usage.uncached or 0) + unseen)
+        return usage + replace(NOTHING, cache_write_short=unseen)
+    return usage + replace(NOTHING, uncached=unseen)
 
 
 def costs(usages: Sequence[Usage], spec: ModelSpec) -> dict[str, str | None]:
@@ -39,13 +40,12 @@ def costs(usages: Sequence[Usage], spec: ModelSpec) -> dict[str, str | None]:
 
 
 def tokens(usages: Sequence[Usage]) -> dict[str, int | None]:
-    """Return the tokens ``sent``, those of them read, written and neither, and those of the answers."""
+    """Return the tokens ``sent``, those of them read, written and neither, and those of the answers; None: unknown."""
     whole = sum(usages, NOTHING)
-    written = (whole.cache_write_short or 0) + (whole.cache_write_long or 0)
     return {
         "sent": whole.total_input,
         "cache_read": whole.cache_read,
-        "cache_write": written,
+        "cache_write": whole.written,
         "uncached": whole.uncached,
         "output": whole.output,
     }

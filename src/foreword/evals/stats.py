@@ -10,10 +10,11 @@ import msgspec
 
 from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Draft, Said, ToolReturned
-from foreword.core.price import FREE, Cost, cost_at, recorded, usd
+from foreword.core.ledger import Kind, once, rows, total
 from foreword.core.prices import Prices
 from foreword.core.tokens import counter
-from foreword.core.usage import INPUT, NOTHING, Usage, known_sum
+from foreword.core.usage import INPUT, NOTHING
+from foreword.evals.cost import UNKNOWN, figures
 from foreword.evals.facts import CATEGORIES, Row, rows_of
 from foreword.evals.reads import reads
 from foreword.importers.imported import Imported
@@ -42,10 +43,10 @@ def totals(imported: Imported) -> dict[str, Any]:
 
 def stats(imported: Imported) -> dict[str, Any]:
     """Return the figures of one session. Tokens are the counter's; usage and cost are the record's."""
-    rows = rows_of(imported.drafts)
+    texts = rows_of(imported.drafts)
     answers = _answers(imported.drafts)
     by_category: dict[str, int] = dict.fromkeys(CATEGORIES, 0)
-    for row in rows:
+    for row in texts:
         by_category[row.category] += row.tokens
     return {
         "session": imported.session,
@@ -53,18 +54,18 @@ def stats(imported: Imported) -> dict[str, Any]:
         "source": imported.source,
         "messages": sum(isinstance(draft.body, Said | Answered | ToolReturned) for draft in imported.drafts),
         "steps": len(answers),
-        "tool_calls": sum(row.category == "call" for row in rows),
+        "tool_calls": sum(row.category == "call" for row in texts),
         "tokens": {
             "total": sum(by_category.values()),
             "exact": counter().exact and not by_category["unseen"],
             "by_category": by_category,
-            "uncounted_media": sum(row.media for row in rows),
+            "uncounted_media": sum(row.media for row in texts),
         },
-        "by_step": _by_step(rows, answers),
-        "tools": _tools(rows),
-        "repeated": _repeated(rows),
-        "reads": reads(rows),
-        **_spent(imported.drafts),
+        "by_step": _by_step(texts, answers),
+        "tools": _tools(texts),
+        "repeated": _repeated(texts),
+        "reads": reads(texts),
+        **_spent(imported),
         "warnings": [{"code": flaw.code, "where": flaw.where, "text": flaw.text} for flaw in imported.flaws],
     }
 
@@ -154,43 +155,32 @@ def _repeated(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _spent(drafts: Sequence[Draft]) -> dict[str, Any]:
-    """Return usage and cost. ``calls_without_usage`` are in no sum; unknown stays None.
+def _spent(imported: Imported) -> dict[str, Any]:
+    """Return the bill of the session as ``foreword cost`` has it, and what is asked of it here.
 
-    ``lacking``: of the others those that don't tell a bucket, by its name.
+    ``calls_without_usage`` are in no sum; ``unknown``: calls whose cost is not known, which is in none either.
+    ``lacking``: of the calls with usage those that don't tell a bucket, by its name.
     """
-    answers = [(draft.at, draft.body) for draft in drafts if isinstance(draft.body, Answered)]
-    known = [(at, answer, answer.usage) for at, answer in answers if answer.usage is not None]
-    usage, lacking = known_sum([usage for _, _, usage in known])
-    whole = None if lacking.keys() & INPUT else usage.total_input
-    output = None if "output" in lacking else usage.output
-    costs = [_cost(usage, answer.model, at) for at, answer, usage in known]
-    total = sum(costs, FREE)
-    said = [answer.recorded_cost_usd for _, answer in answers if answer.recorded_cost_usd is not None]
+    kind: Kind = "sub_context" if imported.sub_context else "call"
+    listed = rows(
+        imported.drafts, session=imported.session, prices=_PRICES, kind=kind, project=imported.project
+    )
+    sums = total(once(listed))
+    found = figures(sums)
+    whole = None if sums.lacking.keys() & INPUT else sums.usage.total_input
+    output = None if "output" in sums.lacking else sums.usage.output
     return {
-        "usage": msgspec.to_builtins(usage) if known else None,
-        "calls_without_usage": len(answers) - len(known),
-        "lacking": lacking,
-        "models": dict(Counter(answer.model or "(unknown)" for _, answer in answers)),
-        "cost_usd": usd(total.picodollars) if known and total.picodollars is not None else None,
-        "cost_unknown": list(total.unknown) if known else ["usage"],
-        "recorded_cost_usd": _recorded(said),
-        "cache_hit_rate": _share(usage.cache_read, whole) if known else None,
-        "input_to_output": _share(whole, output) if known else None,
+        "usage": found["usage"],
+        "calls_without_usage": found["without_usage"],
+        "lacking": found["lacking"],
+        "models": dict(Counter(answer.model or UNKNOWN for answer in _answers(imported.drafts))),
+        "cost_usd": found["cost_usd"] if listed else None,
+        "unknown": found["unknown"],
+        "cost_unknown": found["unknown_names"] if listed else ["usage"],
+        "recorded_cost_usd": found["recorded_cost_usd"],
+        "cache_hit_rate": None if sums.hit_rate is None else round(sums.hit_rate, 4),
+        "input_to_output": _share(whole, output) if sums.counted else None,
     }
-
-
-def _cost(usage: Usage, model: str | None, at: int | None) -> Cost:
-    spec = _PRICES.spec(model)
-    if spec is None:
-        return Cost(picodollars=None, unknown=(f"model.{model or ''}",))
-    return cost_at(usage, spec, None if at is None else at // 1_000_000)
-
-
-def _recorded(said: Sequence[str]) -> str | None:
-    amounts = [recorded(amount) for amount in said]
-    known = [amount for amount in amounts if amount is not None]
-    return usd(sum(known)) if known and len(known) == len(amounts) else None
 
 
 def _share(part: int | None, whole: int | None) -> float | None:

@@ -13,6 +13,7 @@ from foreword.errors import CodecError
 
 FORMS: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"promptTokenCount"}), "gemini"),
+    (frozenset({"prompt_token_count"}), "gemini"),
     (frozenset({"prompt_cache_hit_tokens"}), "deepseek"),
     (frozenset({"prompt_tokens"}), "openai-chat"),
     (frozenset({"input_tokens", "input_tokens_details"}), "openai-responses"),
@@ -29,6 +30,7 @@ SPANS = {
 """Attributes of OpenTelemetry spans (GenAI conventions 0.66b2); the input there includes what was cached."""
 
 _INSIDE = ("usage", "usageMetadata", "usage_metadata", "message", "response", "body", "attributes")
+_PLACES = frozenset({"usage", "usageMetadata", "usage_metadata"})
 _DEEPEST = 4
 
 
@@ -48,6 +50,16 @@ def usage_of(value: Any) -> Usage | None:
     if callable(dump):
         value = dump(mode="json", exclude_none=True, by_alias=True, warnings=False)
     return _search(value, _DEEPEST)
+
+
+def tells_usage(value: Any, depth: int = _DEEPEST) -> bool:
+    """Whether a record has a place for usage, be it empty or unreadable: then it is one of a call."""
+    if not isinstance(value, Mapping):
+        return False
+    members = cast("Mapping[str, Any]", value)
+    if not _PLACES.isdisjoint(members) or any(names <= members.keys() for names, _ in FORMS):
+        return True
+    return depth > 0 and any(tells_usage(members[name], depth - 1) for name in _INSIDE if name in members)
 
 
 def _search(value: Any, depth: int) -> Usage | None:
@@ -72,21 +84,30 @@ def _read(members: Mapping[str, Any]) -> Usage | None:
     wire = next((wire for names, wire in FORMS if names <= members.keys()), None)
     if wire is None:
         return None
+    if "prompt_token_count" in members:
+        members = {_camel(name): count for name, count in members.items()}
     try:
         return codec(wire).usage_from(members)
     except CodecError:
         return None
 
 
+def _camel(name: str) -> str:
+    """Write a member as the wire does; what Google's client dumps has the names of its Python fields."""
+    first, *more = name.split("_")
+    return first + "".join(map(str.capitalize, more))
+
+
 def _span(members: Mapping[str, Any]) -> Usage | None:
     counts = {short: members.get(name) for name, short in SPANS.items()}
     if any(count is not None and (type(count) is not int or count < 0) for count in counts.values()):
         return None
-    read, write = counts["read"], counts["write"] or 0
+    whole, read = counts["input"], counts["read"]
+    write = counts["write"] or 0 if whole is not None else None  # not told: they count as uncached, and once
     return Usage(
-        uncached=max(0, (counts["input"] or 0) - (read or 0) - write),
+        uncached=None if whole is None or read is None or write is None else max(0, whole - read - write),
         cache_read=read,
         cache_write_short=write,
-        cache_write_long=0,
+        cache_write_long=None if write is None else 0,
         output=counts["output"],
     )

@@ -11,26 +11,26 @@ COUNTS = ("input_tokens", "cached_input_tokens", "output_tokens", "reasoning_out
 
 
 class Tokens(Struct, frozen=True):
-    """Counts as Codex writes them: `input` with `cached`, `output` with `reasoning`."""
+    """Counts as Codex writes them: `input` with `cached`, `output` with `reasoning`. None: not written."""
 
-    input: int = 0
-    cached: int = 0
-    output: int = 0
-    reasoning: int = 0
+    input: int | None = 0
+    cached: int | None = 0
+    output: int | None = 0
+    reasoning: int | None = 0
 
     def __sub__(self, other: "Tokens") -> "Tokens":
         return Tokens(
-            self.input - other.input,
-            self.cached - other.cached,
-            self.output - other.output,
-            self.reasoning - other.reasoning,
+            _less(self.input, other.input),
+            _less(self.cached, other.cached),
+            _less(self.output, other.output),
+            _less(self.reasoning, other.reasoning),
         )
 
     @property
     def usage(self) -> Usage:
         """The same by disjoint buckets. Codex counts no cache writes."""
         return Usage(
-            uncached=self.input - self.cached,
+            uncached=_less(self.input, self.cached),
             cache_read=self.cached,
             cache_write_short=0,
             cache_write_long=0,
@@ -69,17 +69,24 @@ class Meter:
             return None
         # The first row of a thread that goes on from another holds a total of calls that are not in the file.
         rest = NOTHING if before is None else total - before - last
-        known = min(rest.input, rest.cached, rest.output, rest.reasoning) >= 0 and rest.cached <= rest.input
-        return Billed(last=last, rest=rest if known else NOTHING)
+        told = [
+            count for count in (rest.input, rest.cached, rest.output, rest.reasoning) if count is not None
+        ]
+        right = all(count >= 0 for count in told) and (_less(rest.input, rest.cached) or 0) >= 0
+        return Billed(last=last, rest=rest if right and any(told) else NOTHING)
 
 
 def _tokens(value: object) -> Tokens:
     if not isinstance(value, dict):
         raise Unreadable("token_count without total and last usage")
-    counts = [value.get(name, 0) for name in COUNTS]
-    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
+    counts = [value.get(name) for name in COUNTS]
+    if not all(count is None or (type(count) is int and count >= 0) for count in counts):
         raise Unreadable("token_count: expected counts")
     tokens = Tokens(*counts)
-    if tokens.cached > tokens.input:
+    if (_less(tokens.input, tokens.cached) or 0) < 0:
         raise Unreadable(f"token_count: {tokens.cached} cached of {tokens.input} input tokens")
     return tokens
+
+
+def _less(left: int | None, right: int | None) -> int | None:
+    return None if left is None or right is None else left - right

@@ -41,18 +41,23 @@ def answer_blocks(content: object, wire: str, place: str) -> tuple[Block, ...]:
 def usage_of(usage: object) -> Usage | None:
     """Read the usage of a call; None: not given, or all zero, which means that nothing came of it.
 
-    The time that cache writes live is not told; pi asks for the short one unless it is set up otherwise.
-    Raises Unreadable.
+    A count that is missing is unknown. The time that cache writes live is not told; pi asks for the short one unless
+    it is set up otherwise. Raises Unreadable.
     """
-    if not isinstance(usage, dict):
+    if usage is None:
         return None
-    counts = [usage.get(name, 0) for name in BUCKETS]
-    if any(isinstance(count, bool) or not isinstance(count, int) or count < 0 for count in counts):
+    if not isinstance(usage, dict):
+        raise Unreadable("usage: expected counts")
+    counts = [usage.get(name) for name in BUCKETS]
+    if not all(count is None or (type(count) is int and count >= 0) for count in counts):
         raise Unreadable("usage: expected counts")
     if not any(counts):
         return None
     fresh, output, read, write = counts
-    return Usage(uncached=fresh, cache_read=read, cache_write_short=write, cache_write_long=0, output=output)
+    long = None if write is None else 0
+    return Usage(
+        uncached=fresh, cache_read=read, cache_write_short=write, cache_write_long=long, output=output
+    )
 
 
 def cost_of(usage: object) -> str | None:

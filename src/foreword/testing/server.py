@@ -42,7 +42,7 @@ class RefereeServer:
     `base_url` has no path: the `anthropic` and `google-genai` clients take it as it is, the `openai` client
     with `/v1`, or with `/deepseek` for DeepSeek. Claude and Gemini are served in the forms of the clouds, too:
     `AnthropicBedrock` takes `base_url` as it is, `AnthropicVertex` with `/v1`. A request that asks for a stream gets
-    one, as scripted. A test whose script ran out gets a 500 that says so, marked not to be retried.
+    one, as scripted. A test whose script ran out gets a 422 that says so: no client sends that again.
     """
 
     def __init__(
@@ -100,7 +100,7 @@ def _handler(routes: Mapping[str, Callable[..., Reply]]) -> type[BaseHTTPRequest
                 try:
                     reply = route(body, dict(self.headers.items()))
                 except ScriptExhausted as exhausted:
-                    reply = _failed(str(exhausted))
+                    reply = Reply(status=422, body=_plain(str(exhausted), "script_exhausted"))
             if reply.sending:
                 self._send_stream(reply, reply.sending)
             else:
@@ -185,9 +185,5 @@ def _counting(count: Callable[[bytes, dict[str, str]], tuple[int, dict[str, Any]
     return counted
 
 
-def _failed(text: str) -> Reply:
-    return Reply(status=500, body=_plain(text), headers={"x-should-retry": "false"})
-
-
-def _plain(text: str) -> dict[str, Any]:
-    return {"type": "error", "error": {"type": "api_error", "message": text}}
+def _plain(text: str, kind: str = "api_error") -> dict[str, Any]:
+    return {"type": "error", "error": {"type": kind, "message": text}}
