@@ -88,7 +88,34 @@ def test_a_callers_marks_are_found() -> None:
         codec("anthropic").decode_marks([{"role": "user", "content": [3]}], None, None)
 
 
-@pytest.mark.parametrize("wire", [wire for wire in CODECS if wire != "anthropic"])
+def test_a_callers_marks_in_chat_form_are_found() -> None:
+    """On tools, parts and whole messages, where they mean the last block; an OpenAI breakpoint is no such mark."""
+    hour = {"cache_control": {"type": "ephemeral", "ttl": "1h"}}
+    call = {"id": "c", "type": "function", "function": {"name": "t", "arguments": "{}"}}
+    messages = [
+        {"role": "system", "content": [TEXT, {**TEXT, **hour}]},
+        {"role": "user", "content": [TEXT, {**TEXT, "prompt_cache_breakpoint": {"mode": "explicit"}}]},
+        {"role": "assistant", "content": "I look.", "tool_calls": [call], **MARK},
+        {"role": "tool", "tool_call_id": "c", "content": [TEXT, {**TEXT, **MARK}]},
+        {"role": "tool", "tool_call_id": "c", "content": "x", **hour},
+    ]
+    assert codec("openai-chat").decode_marks(messages, None, [{"type": "function", **MARK}]) == (
+        Mark(section="tool", index=0),
+        Mark(section="message", index=0, block=1, ttl="1h"),
+        Mark(section="message", index=2, block=1),
+        Mark(section="message", index=3, block=0),
+        Mark(section="message", index=4, block=0, ttl="1h"),
+    )
+
+
+def test_a_lifetime_of_another_wire_is_not_sent_to_openai() -> None:
+    """It refuses one that it doesn't know."""
+    data = b'{"role":"user","content":[{"type":"text","text":"x"}]}'
+    assert b'"ttl":"12h"' in codec("openai-chat").mark(data, "12h")
+    assert b"ttl" not in codec("openai-chat").mark(data, "1h")
+
+
+@pytest.mark.parametrize("wire", [wire for wire in CODECS if wire not in ("anthropic", "openai-chat")])
 def test_other_wires_have_none_beside_their_blocks(wire: str) -> None:
     """A member of that name means nothing there."""
     assert codec(wire).decode_marks([{"role": "user", "content": [{**TEXT, **MARK}]}], None, None) == ()

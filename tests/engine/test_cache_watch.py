@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from foreword.core.usage import Usage
+from foreword.core.usage import NOTHING, Usage
 from foreword.engine.cache_watch import fall_of
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
@@ -111,3 +111,40 @@ def test_what_was_meant_to_break_is_no_fall(session: Session, caplog: pytest.Log
     asked(short, "On.", 1_010, 0)
     assert caplog.records == []
     assert fall_of("empty", [], TARGET) is None
+
+
+def answered(session: Session, given: Usage | None) -> None:
+    """Say something, compile the request and record an answer with this usage, or none."""
+    session.say("On.")
+    session.compile()
+    session.answered(answer_message("Yes."), model="claude-opus-4-8", usage=given)
+
+
+@pytest.mark.parametrize("no_call", [None, NOTHING])
+def test_an_answer_without_usage_is_no_call(
+    session: Session, no_call: Usage | None, caplog: pytest.LogCaptureFixture
+) -> None:
+    """It reads nothing, so it is no fall, and what falls behind it is measured by the call before it."""
+    answered(session, no_call)
+    assert caplog.records == []
+    asked(session, "On.", 41_000, 0)
+    [record] = caplog.records
+    assert "had sent 40,000" in record.getMessage()
+
+
+@pytest.mark.parametrize(
+    "long, tail, life", [(40_000, 500, None), (40_000, 39_000, None), (20_000, 20_500, 300), (0, 40_500, 300)]
+)
+def test_a_prefix_written_for_an_hour_outlives_a_short_tail(
+    clock: Clock, caplog: pytest.LogCaptureFixture, long: int, tail: int, life: int | None
+) -> None:
+    """Only where more than half was written for five minutes is a fall after that a matter of time."""
+    made = Session.open(None, "long", target=TARGET, clock=clock)
+    answered(made, Usage(uncached=0, cache_read=0, cache_write_short=0, cache_write_long=long, output=1))
+    answered(made, Usage(uncached=0, cache_read=long, cache_write_short=tail, cache_write_long=0, output=1))
+    clock.now += 400 * SECOND
+    caplog.clear()
+    asked(made, "On.", 80_000, 0)
+    [record] = caplog.records
+    assert ("live 300 s" in record.getMessage()) is (life == 300)
+    assert ("no epoch lies between" in record.getMessage()) is (life is None)

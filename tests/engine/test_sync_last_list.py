@@ -19,6 +19,7 @@ from foreword.core.event import Answered, Event
 from foreword.core.sealing import encode_body
 from foreword.engine.last_list import LastList, prints_of
 from foreword.engine.session import Session
+from foreword.engine.sync_forks import LOOKED
 from foreword.errors import ForewordError
 from foreword.store import Store
 from tests.engine.message_lists import EDITS, HARMLESS, Lists, broken, copied, results_of
@@ -49,6 +50,7 @@ class Pair:
         )
         self.listed: list[Any] = [self.lists.user()]
         self.request: dict[str, Any] = {}
+        self.told: Any = None
         self.counted: Counter[str] = Counter()
 
     def both(self, act: Callable[[Session], Any]) -> None:
@@ -62,7 +64,7 @@ class Pair:
             self.both(Session.flush)
         listed = self.listed if self.listing == self.wire else as_items(self.listed)
         behind = self.one.last_list.settled(type(self.one.codec), prints_of(listed)).items
-        told = outcome(self.one, listed, self.request)
+        self.told = told = outcome(self.one, listed, self.request)
         self.other.last_list = LastList()  # as an opened session's, which compares everything
         assert outcome(self.other, copy.deepcopy(listed), self.request) == told
         assert facts(self.other.events) == facts(self.one.events)
@@ -394,6 +396,24 @@ def elsewhere(pair: Pair) -> None:
         pair.listed.append({"role": "user", "content": text})
 
 
+def restart(pair: Pair) -> None:
+    """The process ends and is started again: it opens the session that it began with, and makes no other log."""
+    if pair.stores[0] is None:
+        return
+    pair.sync()
+    settled = not isinstance(pair.told, str)
+    pair.both(Session.flush)
+    before = [len(store.sessions()) for store in pair.stores if store is not None]
+    pair.one, pair.other = (
+        Session.open(store, "twin", target=pair.target, policy=TIGHT, clock=counting_clock())
+        for store in pair.stores
+    )
+    pair.sync()
+    after = [len(store.sessions()) for store in pair.stores if store is not None]
+    assert not settled or before[0] > LOOKED or after == before
+    pair.counted["went back"] += pair.one.id != "twin"
+
+
 def nothing(pair: Pair) -> None:
     """The same list again."""
 
@@ -403,6 +423,7 @@ STEPS = (
     *GROWTH, *GROWTH, *GROWTH, *GROWTH, mark_the_end, mark_the_end, as_objects, change_form, remind, nothing,
     edit_and_undo, set_system, set_tools, shorten_one, answer, answer, say, late, pin, repeat_an_id, repeat_an_id,
     switch, refused, elsewhere, instructions_first, carelessly, erase, compact, mutate, edit, drop_last, cut,
+    restart, restart,
 )  # fmt: skip
 
 
@@ -423,6 +444,7 @@ def test_what_is_remembered_changes_nothing(wire: str, stored: bool, tmp_path: P
     assert counted["shortcuts"] > counted["went on"] // 4
     assert counted["forked"] > 0
     assert counted["refused"] > 0
+    assert not stored or counted["went back"] > 0
 
 
 def slide(pair: Pair) -> None:

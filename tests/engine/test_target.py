@@ -187,3 +187,29 @@ def test_an_alias_of_one_s_own_is_sent_as_what_it_stands_for() -> None:
     catalog = Catalog.load().override(alias.format("fast", "") + alias.format("opus-now", "served = true\n"))
     assert target_for("anthropic", "fast", catalog=catalog).params.model == "claude-opus-4-8"
     assert target_for("anthropic", "opus-now", catalog=catalog).params.model == "opus-now"
+
+
+SERVED = {
+    "claude-opus-4-5": ({"temperature": 0.3}, {"thinking": {"type": "enabled", "budget_tokens": 2_000}}),
+    "claude-opus-4-8": ({"tool_choice": {"type": "any"}}, {"thinking": {"type": "adaptive"}}),
+}
+REFUSED = {
+    "claude-opus-4-8": ({"temperature": 0.3}, {"top_k": 5}, {"thinking": {"type": "enabled", "budget_tokens": 2_000}},
+                        {"thinking": {"type": "adaptive", "budget_tokens": 2_000}}),
+    "claude-opus-4-5": ({"thinking": {"type": "adaptive"}},),
+    "claude-fable-5-1": ({"tool_choice": {"type": "any"}},),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("model, keys", [(model, keys) for model, all_ in SERVED.items() for keys in all_])
+def test_keys_that_the_model_takes_are_sent(model: str, keys: dict[str, Any]) -> None:
+    """A key that one model refuses is another's."""
+    assert target_for("anthropic", model, keys=keys).params.keys == keys
+
+
+@pytest.mark.parametrize("model, keys", [(model, keys) for model, all_ in REFUSED.items() for keys in all_])
+def test_keys_that_the_model_refuses_are_refused_first(model: str, keys: dict[str, Any]) -> None:
+    """What the catalog knows to end in a 400 never becomes a request."""
+    with pytest.raises(InvalidArgument, match=r"keys\.\w+") as refused:
+        target_for("anthropic", model, keys=keys)
+    assert model in str(refused.value)

@@ -264,6 +264,23 @@ KINDS: dict[str, tuple[str, str, str, str, Change]] = {
     "composed letters in the system text": (G, "unicode", "system", "systemInstruction.parts[0].text",
                                             lambda b: b["systemInstruction"]["parts"][0].update(
                                                 text=unicodedata.normalize("NFD", RULES))),
+    "picture replaced by a word": (C, "cleared", "messages", "messages[1].content[0].type",
+        lambda b: b["messages"][1]["content"].__setitem__(0, {"type": "text", "text": "[image removed]"})),
+    "picture dropped from parts": (C, "cleared", "messages", "messages[1].content[0].type",
+        lambda b: b["messages"][1]["content"].pop(0)),
+    "image detail left out": (C, "form", "messages", "messages[1].content[0].image_url",
+        lambda b: b["messages"][1]["content"][0]["image_url"].pop("detail")),
+    "item of an easy form": (R, "form", "messages", "input[4].content",
+        lambda b: b["input"].__setitem__(4, {
+            "type": "message", "role": "user", "content": [{"type": "input_text", "text": "Now test it."}]})),
+    "empty text in between": (A, "form", "messages", "messages[2].content[1].text",
+        lambda b: b["messages"][2]["content"].append({"type": "text", "text": ""})),
+    "role left out": (G, "form", "messages", "contents[0].parts[0]", lambda b: b["contents"][0].pop("role")),
+    "message put in between": (A, "message_edited", "messages", "messages[1]",
+        lambda b: b["messages"].insert(1, {"role": "user", "content": "By the way."})),
+    "citations": (A, "layer_key", "system", "messages[*].content[*]: citations",
+        lambda b: b["messages"][0]["content"].append(
+            {"type": "document", "source": {"type": "text", "data": "x"}, "citations": {"enabled": True}})),
 }  # fmt: skip
 
 

@@ -49,7 +49,7 @@ class ClaudeFile:
     def answer(
         self, call: str, *content: dict[str, Any], usage: dict[str, Any] | None = None, **more: Any
     ) -> str:
-        """Add one record of the API call `call`."""
+        """Add one record of the API call `call`; `said`: members of its message."""
         message = {
             "id": f"msg_{call}",
             "type": "message",
@@ -58,6 +58,7 @@ class ClaudeFile:
             "content": list(content),
             "stop_reason": more.pop("stop_reason", None),
             "usage": usage or {"input_tokens": 10, "cache_read_input_tokens": 20_000, "output_tokens": 50},
+            **more.pop("said", {}),
         }
         return self.record("assistant", message=message, **{"requestId": f"req_{call}", **more})
 

@@ -1,9 +1,14 @@
 """Claude Code files: what becomes history, in which order, and what is only named."""
 
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from foreword.core.block import Thinking
-from foreword.core.event import Answered, ForeignNoted, ToolReturned, ToolsSet, UnseenPrefix
+from foreword.core.event import Answered, Called, ForeignNoted, ToolReturned, ToolsSet, UnseenPrefix
+from foreword.core.ledger import once, rows
+from foreword.core.prices import Prices
 from foreword.core.tokens import counter
 from foreword.core.usage import Usage
 from foreword.importers.inferred import token_factor
@@ -55,6 +60,92 @@ def test_records_of_one_call_become_one_answer_with_the_last_usage() -> None:
         uncached=3, cache_read=7, cache_write_short=100, cache_write_long=400, output=90, reasoning=None
     )
     assert (one.model, one.stop_reason, one.response_id) == (MODEL, "tool_use", "msg_a")
+
+
+@pytest.mark.parametrize("last", [None, {}, {"input_tokens": 0, "output_tokens": 0}])
+def test_a_last_record_that_counts_nothing_erases_no_usage(last: Any) -> None:
+    """The last line that has figures holds, also against larger ones before it."""
+    file = ClaudeFile()
+    file.user("Build it.")
+    file.answer("a", text("I build."), usage={"input_tokens": 3, "output_tokens": 80})
+    file.answer("a", text("Now."), usage={"input_tokens": 3, "output_tokens": 50})
+    file.answer("a", call("t1"), said={"usage": last})
+    [one] = answers(file)
+    assert one.usage is not None
+    assert (one.usage.uncached, one.usage.output) == (3, 50)
+
+
+@pytest.mark.parametrize(
+    "usage", [{"input_tokens": -5}, {"output_tokens": "5"}, {"input_tokens": True}, [1], "NaN"]
+)
+def test_usage_that_is_no_count_is_a_doubt(usage: Any) -> None:
+    """Unknown, named on the call as in an answer of our own, and warned of."""
+    file = ClaudeFile()
+    file.user("Build it.")
+    file.answer("a", text("Built."), said={"usage": usage})
+    [one] = answers(file)
+    assert (one.usage, one.doubts) == (None, ("usage_unreadable",))
+    assert "unreadable_usage" in codes(file.read()[0])
+
+
+def test_a_call_left_behind_by_a_rewind_was_paid() -> None:
+    """It has a row and is no part of the history; so has one that a later record withdrew."""
+    file = ClaudeFile()
+    root = file.user("Start.")
+    file.answer("a", text("Tabs."), call("t1"))
+    file.answer("a", text("Tabs still."))
+    file.result("t1")
+    file.answer("b", text("Once more."), parentUuid=root)
+    file.answer("c", text("Spaces."), supersedesUuids=["u5"])
+    session = file.read()[0]
+    assert story(session) == ["person: Start.", "model: Spaces."]
+    assert [draft.body.call for draft in session.drafts if isinstance(draft.body, Called)] == [
+        "msg_a/req_a",
+        "msg_b/req_b",
+    ]
+    made = rows(session.drafts, session="s", prices=Prices())
+    assert [(row.status, row.input, row.step) for row in made] == [("ok", 20_010, 1)] * 3
+    [flaw] = [flaw for flaw in session.flaws if flaw.code == "left_behind"]
+    assert flaw.text.startswith("2 model calls")
+
+
+def test_a_call_that_lost_some_records_to_a_rewind_is_one_call() -> None:
+    """Its other records are on the path."""
+    file = ClaudeFile()
+    root = file.user("Start.")
+    one = file.answer("a", text("Look."))
+    file.answer("a", call("t1"))
+    file.user("No.", parentUuid=one)
+    assert root == "u1"
+    assert len(rows(file.read()[0].drafts, session="s", prices=Prices())) == 1
+
+
+def test_a_call_in_two_files_counts_once_whatever_its_time() -> None:
+    """A second file may begin within the call, or tell other times; another request id is another call."""
+    file, part, later, other = ClaudeFile(), ClaudeFile(), ClaudeFile(), ClaudeFile()
+    for one in (file, part, later, other):
+        one.user("Build it.")
+        if one is not part:
+            one.answer("a", text("I build."), timestamp=f"2026-11-30T1{one is later:d}:00:00Z")
+        one.answer("a", text("Now."), requestId="req_other" if one is other else "req_a")
+    read = [one.read()[0].drafts for one in (file, part, later, other)]
+    made = [rows(drafts, session=f"s{number}", prices=Prices()) for number, drafts in enumerate(read)]
+    assert [len(each) for each in made] == [1, 1, 1, 2]
+    assert len(list(once(row for each in made for row in each))) == 2
+
+
+def test_calls_that_only_progress_records_show_are_told() -> None:
+    """They stand in no bill; one that the file holds itself is there, and counts once."""
+    file = ClaudeFile()
+    file.user("Build it.")
+    file.answer("a", call("t1", "Task"))
+    for name, number in (("s1", 1), ("s1", 1), ("s2", 2), ("a", 3)):
+        usage = {"input_tokens": number, "cache_read_input_tokens": 100, "output_tokens": 1}
+        message = {"id": f"msg_{name}", "role": "assistant", "content": [], "usage": usage}
+        shown = {"type": "assistant", "message": message, "requestId": f"req_{name}"}
+        file.record("progress", data={"type": "agent_progress", "message": shown})
+    [flaw] = [flaw for flaw in file.read()[0].flaws if flaw.code == "progress_usage"]
+    assert flaw.text.startswith("2 calls of sub-agents, 203 prompt tokens")
 
 
 def test_parallel_results_beside_the_path_are_history() -> None:

@@ -6,7 +6,15 @@ from typing import TypeVar
 import pytest
 
 from foreword.core.block import Image, Opaque, Text, Thinking, ToolCall
-from foreword.core.event import Answered, ForeignNoted, InstructionsSet, Said, ToolReturned, UnseenPrefix
+from foreword.core.event import (
+    Answered,
+    Called,
+    ForeignNoted,
+    InstructionsSet,
+    Said,
+    ToolReturned,
+    UnseenPrefix,
+)
 from foreword.core.sealing import decode_body, encode_body
 from foreword.core.usage import Usage
 from foreword.errors import ImportFailed
@@ -250,6 +258,23 @@ def test_counts_that_are_none_are_named() -> None:
     assert [flaw.code for flaw in file.read().flaws].count("unreadable_usage") == 3
 
 
+def test_a_count_that_is_missing_is_unknown() -> None:
+    """Neither 0 nor unreadable: what the row says is kept, also of a call without an answer."""
+    file = CodexFile()
+    file.user("Go.")
+    file.say("Gone.")
+    for number in (1, 2):
+        counts = {"input_tokens": 100, "cached_input_tokens": None, "output_tokens": 7}
+        total = {"input_tokens": 100 * number, "output_tokens": 7 * number}
+        file.event("token_count", info={"total_token_usage": total, "last_token_usage": counts})
+    one = file.read()
+    assert [answer.usage for answer in bodies(one, Answered)] == [
+        Usage(cache_write_short=0, cache_write_long=0, output=7)
+    ]
+    [flaw] = [flaw for flaw in one.flaws if "usage" in flaw.code]
+    assert flaw.text.startswith("100 input and 7 output")
+
+
 def test_history_continues_through_a_compaction() -> None:
     """One note however many rows tell of it; what it put in the place of the history is in its JSON."""
     file = begun()
@@ -297,7 +322,21 @@ def test_turns_taken_back_are_not_history() -> None:
     one = file.read()
     assert story(one)[-3:] == ["model: ? Fixed.", "person: Use spaces.", "model: Spaces."]
     assert "2 turns with 2 model calls" in bodies(one, ForeignNoted)[0].text
-    assert "abandoned_branch" in codes(one)
+    assert {"abandoned_branch", "left_behind"} <= codes(one)
+    paid = bodies(one, Called)
+    assert [call.usage.total_input if call.usage else None for call in paid] == [1_000, None]
+    file.event("thread_rolled_back", num_turns=9)
+    file.user("Anew.")
+    assert bodies(file.read(), Called)[:2] == paid  # a second rollback takes back no bill
+
+
+def test_counts_that_are_none_are_a_doubt() -> None:
+    """The call of which they tell has no usage, and says why."""
+    file = begun()
+    file.user("Go on.")
+    file.say("On.")
+    file.event("token_count", info={"total_token_usage": {"input_tokens": -1}, "last_token_usage": {}})
+    assert bodies(file.read(), Answered)[-1].doubts == ("usage_unreadable",)
 
 
 def test_more_turns_than_there_are_leave_the_beginning() -> None:

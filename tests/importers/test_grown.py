@@ -1,7 +1,7 @@
 """A file read again: nothing new, a new part, or another past."""
 
 from foreword.core.block import ToolCall
-from foreword.core.event import Answered, Draft, Event, ToolsSet, kind_of
+from foreword.core.event import Answered, Called, Draft, Event, ToolsSet, kind_of
 from foreword.core.sealing import GENESIS, seal
 from foreword.importers.grown import growth
 from foreword.importers.imported import import_key, session_id
@@ -78,6 +78,19 @@ def test_a_rewind_is_a_fork() -> None:
     assert found.forked
     assert [kind_of(event.body) for event in old[: found.shared] if event.body][-1] == "said"
     assert [kind_of(draft.body) for draft in found.added][-2:] == ["said", "answered"]
+
+
+def test_a_recording_that_lacks_a_call_left_behind_is_no_other_past() -> None:
+    """As one made before such calls were read; it is added."""
+    file = begun()
+    file.user("Stop.", parentUuid="u1")
+    file.answer("b", text("Stopped."))
+    read = drafts(file)
+    old = [draft for draft in read if not isinstance(draft.body, Called)]
+    found = growth(old, read)
+    assert not found.forked
+    assert [kind_of(draft.body) for draft in found.added] == ["called"]
+    assert growth([*old, *found.added], read).added == ()
 
 
 def test_the_rest_of_an_answer_read_in_part_is_no_fork() -> None:

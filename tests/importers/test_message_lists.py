@@ -200,11 +200,11 @@ def test_a_session_keeps_its_id_when_its_file_grows() -> None:
 
 def test_a_bad_message_costs_only_itself() -> None:
     """It is a note with its JSON, and named."""
-    one = imported([*CHAT[:2], {"role": "tool", "content": "no id"}, CHAT[4]])
+    one = imported([*CHAT[:2], {"role": "wizard", "content": "no role"}, CHAT[4]])
     assert story(one) == ["person: A room for two.", "model: Room 4?"]
     [note] = bodies(one, ForeignNoted)
     assert note.code == "unreadable"
-    assert note.raw == '{"role":"tool","content":"no id"}'
+    assert note.raw == '{"role":"wizard","content":"no role"}'
     assert [(flaw.code, flaw.where) for flaw in one.flaws] == [("unreadable", "item 3")]
 
 
@@ -227,3 +227,42 @@ def test_reading_twice_gives_equal_sessions() -> None:
     assert read("a.jsonl", data=data) == read("a.jsonl", data=data)
     packed: tuple[Draft, ...] = read("a.jsonl.gz", data=gzip.compress(data))[0].drafts
     assert [draft.body for draft in packed] == [draft.body for draft in read("a.jsonl", data=data)[0].drafts]
+
+
+def test_a_response_beside_the_messages_is_their_answer() -> None:
+    """As in a log of one call: its words, usage, cost and stop reason."""
+    response = {
+        "id": "chatcmpl-1",
+        "model": "gpt-6.1-sol",
+        "choices": [
+            {"finish_reason": "stop", "index": 0, "message": {"role": "assistant", "content": "Done."}}
+        ],
+        "usage": {
+            "prompt_tokens": 900,
+            "completion_tokens": 7,
+            "prompt_tokens_details": {"cached_tokens": 600},
+        },
+    }
+    one = imported({"messages": CHAT, "response": response, "cost": 0.0125})
+    assert story(one)[-2:] == ["person: Yes.", "model: Done."]
+    answer = one.drafts[-1].body
+    assert isinstance(answer, Answered)
+    assert answer.usage is not None
+    assert (answer.usage.uncached, answer.usage.cache_read, answer.usage.output) == (300, 600, 7)
+    assert (answer.model, answer.stop_reason, answer.response_id) == ("gpt-6.1-sol", "stop", "chatcmpl-1")
+    assert answer.recorded_cost_usd == "0.0125"
+    message = {"role": "assistant", "content": [{"type": "text", "text": "Done."}]}
+    usage = {"input_tokens": 5, "output_tokens": 1}
+    blocks = imported({"messages": BLOCKS, "response": {**message, "id": "msg_1", "usage": usage}})
+    answer = blocks.drafts[-1].body
+    assert isinstance(answer, Answered)
+    assert answer.usage is not None
+    assert (answer.usage.total_input, answer.recorded_cost_usd) == (5, None)
+
+
+@pytest.mark.parametrize("response", ["Done.", {"choices": []}, {"error": {"message": "no"}}, [1]])
+def test_a_response_without_a_message_is_named(response: Any) -> None:
+    """The history beside it is whole."""
+    one = imported({"messages": CHAT, "response": response})
+    assert "unreadable" in codes(one)
+    assert story(one)[-1] == "person: Yes."

@@ -8,7 +8,10 @@ import pytest
 from msgspec import UNSET
 
 from foreword.core.block import Image, Text, Thinking, ToolCall
-from foreword.core.event import Answered, ForeignNoted, Said, ToolReturned
+from foreword.core.event import Answered, Called, ForeignNoted, Said, ToolReturned
+from foreword.core.ledger import once, rows, total
+from foreword.core.price import usd
+from foreword.core.prices import Prices
 from foreword.core.usage import Usage
 from foreword.errors import ImportFailed
 from foreword.importers.grown import growth
@@ -44,7 +47,7 @@ def test_every_version_tells_the_same_story(version: int) -> None:
 
 
 def test_usage_and_cost_are_exact() -> None:
-    """Input excludes what the cache gave; the cost stays the decimal that was recorded."""
+    """Input excludes what the cache gave; the cost stays the decimal that was recorded; what is missing is unknown."""
     file = PiFile()
     file.user("Go.")
     file.answer(text("One."), usage=spent(6, 1, 87_868, 358, 0.027735899999999997), responseId="msg_1")
@@ -58,7 +61,7 @@ def test_usage_and_cost_are_exact() -> None:
     )
     costs = [answer.recorded_cost_usd for answer in answers]
     assert costs == ["0.027735899999999997", "0.0000001", None, None]
-    assert answers[2].usage is not None
+    assert answers[2].usage == Usage(uncached=5, output=1)
     assert answers[3].usage is None
     assert "unreadable_usage" in codes(one)
     assert (answers[0].model, answers[0].stop_reason, answers[0].response_id) == (MODEL, "stop", "msg_1")
@@ -117,6 +120,33 @@ def test_the_last_entry_is_the_leaf() -> None:
     [flaw] = [flaw for flaw in one.flaws if flaw.code == "abandoned_branch"]
     assert (flaw.where, flaw.text.split()[0]) == ("line 4", "3")
     assert [note.code for note in bodies(one, ForeignNoted)] == ["abandoned_branch"]
+
+
+def test_a_call_left_behind_was_paid() -> None:
+    """With its recorded cost; a recording made before the rewind and one made after hold the same call."""
+    file = PiFile()
+    root = file.user("Start.")
+    file.answer(text("Tabs."))
+    before = file.read()
+    file.user("Again.", parent=root)
+    file.answer(text("Spaces."), usage=spent(total=0.02))
+    one = file.read()
+    assert [call.recorded_cost_usd for call in bodies(one, Called)] == ["0.0123"]
+    made = [rows(each.drafts, session=each.source, prices=Prices()) for each in (before, one)]
+    sums = total(once(row for each in made for row in each))
+    assert (sums.calls, usd(sums.recorded)) == (2, "0.0323")
+    assert "left_behind" in codes(one)
+
+
+@pytest.mark.parametrize("usage", [{"input": -5}, {"output": "5"}, [1]])
+def test_usage_that_is_no_count_is_a_doubt(usage: Any) -> None:
+    """Of a call that failed too: it is no call of no token."""
+    file = PiFile()
+    file.user("Go.")
+    file.answer(text("One."), usage=usage)
+    file.answer(text("Two."), usage=usage, stopReason="error")
+    doubts = [(answer.usage, answer.doubts) for answer in bodies(file.read(), Answered)]
+    assert doubts == [(None, ("usage_unreadable",))] * 2
 
 
 def test_a_second_root_leaves_the_first_tree() -> None:

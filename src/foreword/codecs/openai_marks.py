@@ -14,6 +14,7 @@ MEMBER = "prompt_cache_breakpoint"
 PARTS = frozenset({
     "text", "image_url", "file", "input_audio", "input_text", "input_image", "input_file",
 })  # fmt: skip
+TTLS = ("30m", "12h")
 _END = b"}]}"
 
 
@@ -34,8 +35,11 @@ def takes_mark(value: Mapping[str, Any]) -> bool:
 
 
 def part_marked(data: bytes, ttl: str | None) -> bytes:
-    """Put a breakpoint on the last part of a message's bytes; bytes of another form are returned unchanged."""
+    """Put a breakpoint on the last part of a message's bytes; bytes of another form are returned unchanged.
+
+    Of a lifetime that only another wire has, the default stays.
+    """
     if not data.endswith(_END):
         return data
-    mark = {"mode": "explicit"} if ttl is None else {"mode": "explicit", "ttl": ttl}
+    mark = {"mode": "explicit", "ttl": ttl} if ttl in TTLS else {"mode": "explicit"}
     return data[: -len(_END)] + b',"' + MEMBER.encode() + b'":' + compact(mark) + _END

@@ -322,7 +322,12 @@ class Cache:
         match self.rules.kind:
             case "marks" | "breakpoints":
                 for mark in marks:
-                    self._keep(states[mark], moment, units[mark].mark or "short")
+                    life = units[mark].mark or "short"
+                    entry = self._entries.get(states[mark])
+                    # What was read was not written again: it lives on by the life that was paid for.
+                    self._keep(
+                        states[mark], moment, entry.life if entry is not None and mark <= hit else life
+                    )
             case "prefix":
                 for state in states:
                     self._keep(state, moment, "short")
@@ -342,6 +347,7 @@ class Cache:
         else:
             entry.until = max(entry.until, until) if self.rules.refresh else entry.until
             entry.ready = min(entry.ready, moment.began)
+            entry.life = life if life == "long" else entry.life
 
 
 def chained(units: Sequence[CacheUnit]) -> tuple[list[bytes], list[int]]:

@@ -16,6 +16,7 @@ from msgspec import Struct
 from foreword.core.cache_model import SECOND, rules_of
 from foreword.core.event import Answered, EpochStarted, Event
 from foreword.core.target import Target
+from foreword.core.usage import Usage
 
 log = logging.getLogger("foreword").getChild("cache")
 
@@ -26,7 +27,7 @@ LEAST = 1_024
 class CacheFall(Struct, frozen=True, kw_only=True):
     """An answer that read less than half of the prompt before. ``idle``: seconds since the answer before.
 
-    ``life``: seconds that an entry lives, None: no end is known.
+    ``life``: seconds that the entries live without which less than half is left, None: no end is known.
     """
 
     session: str
@@ -58,25 +59,28 @@ def fall_of(
 ) -> CacheFall | None:
     """Return what the newest answer tells of the cache; None: nothing is wrong, or it can't be known.
 
-    Answers to requests that were not ours are left out, and those that the provider cut the context for. ``end``: how
-    many of the events are looked at; None: all.
+    Answers to requests that were not ours are left out, and those that the provider cut the context for; one without
+    usage is no call, as in `cache explain`. ``end``: how many of the events are looked at; None: all.
     """
     end = len(events) if end is None else end
     newest = events[end - 1] if end else None
     answer = _ours(newest)
-    if newest is None or answer is None or answer.usage is None or answer.usage.cache_read is None:
+    if newest is None or answer is None or answer.usage is None or not answer.usage.total_input:
         return None
-    before = _before(events, end)
+    before = next((event for event, _ in _calls(events, end - 1)), None)
     earlier = _ours(before)
     if before is None or earlier is None or earlier.usage is None or earlier.model != answer.model:
         return None
     expected, read = earlier.usage.total_input, answer.usage.cache_read
     spec = target.spec if target is not None else None
     least = (spec.min_cacheable_tokens if spec is not None else None) or LEAST
-    if earlier.usage.cache_read is None or expected is None or expected < least or read * 2 >= expected:
+    if earlier.usage.cache_read is None or read is None or expected is None:
+        return None
+    if expected < least or read * 2 >= expected:
         return None
     rules = rules_of(spec) if spec is not None else None
-    life = rules.life("long" if earlier.usage.cache_write_long else "short") if rules is not None else None
+    long = _long(events, end - 1) * 2 >= expected
+    life = rules.life("long" if long else "short") if rules is not None else None
     sent = events[answer.request].at if answer.request is not None else newest.at
     return CacheFall(
         session=session,
@@ -116,11 +120,25 @@ def _ours(event: Event | None) -> Answered | None:
     return body if ours and isinstance(body, Answered) else None
 
 
-def _before(events: Sequence[Event], end: int) -> Event | None:
-    """Return the answer before the last of ``end`` events; None: there is none in its epoch."""
-    for index in range(end - 2, -1, -1):
-        if isinstance(events[index].body, EpochStarted):
-            return None
-        if isinstance(events[index].body, Answered):
-            return events[index]
-    return None
+def _calls(events: Sequence[Event], end: int) -> Iterator[tuple[Event, Usage]]:
+    """Yield the answers with usage among the first ``end`` events that are in the epoch of the last, newest first."""
+    for index in range(end - 1, -1, -1):
+        body = events[index].body
+        if isinstance(body, EpochStarted):
+            return
+        if isinstance(body, Answered) and body.usage is not None and body.usage.total_input:
+            yield events[index], body.usage
+
+
+def _long(events: Sequence[Event], end: int) -> int:
+    """Return how many tokens of the last call of ``end`` events have a cache entry of the long life.
+
+    A write follows what was read, the long one first; an entry that is read later keeps its life.
+    """
+    kept: int | None = None
+    for _, usage in _calls(events, end):
+        reach = (usage.cache_read or 0) + (usage.cache_write_long or 0)
+        kept = reach if kept is None else min(kept, reach)
+        if usage.cache_write_long:
+            return kept
+    return 0

@@ -197,11 +197,13 @@ class Recording:
         known = self._written
         self.reload(known)  # reading a long log whole, one would lose to a fast writer for ever
         others = {event.kind for event in self.events[known:]}
-        if not waiting or others & {"request_sent", "epoch_started"}:
+        if others & {"request_sent", "epoch_started"} or (not waiting and "answered" in others):
             return [_linked(draft, None) for draft in drafts]
+        if not waiting:
+            return list(drafts)
         body = waiting[0].body
         assert isinstance(body, RequestSent)
-        event = self.seal(by_engine(body))
+        event = self.seal(by_engine(body, subject=waiting[0].subject))
         self._pending, self._pending_units = [event], {event.seq: units[waiting[0].seq]}
         self.view = self.view.extend([event])
         return [_linked(draft, event.seq) for draft in drafts]

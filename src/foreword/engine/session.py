@@ -49,6 +49,7 @@ from foreword.engine.recording import RETRIES, Recording
 from foreword.engine.repeated import repeated
 from foreword.engine.spend import Spend
 from foreword.engine.sync import Synced, synchronise
+from foreword.engine.sync_forks import free_name
 from foreword.engine.telling import Telling
 from foreword.engine.tool_runs import ToolRuns
 from foreword.errors import AppendConflict, CompileError, InvalidArgument, InvariantBroken
@@ -167,14 +168,15 @@ class Session(Telling, ToolRuns):
             )
         )
 
-    def _begin(self, opened: SessionOpened) -> Session:
+    def _begin(self, opened: SessionOpened, origin: str = "engine") -> Session:
         """Append the first event of its own, with an alias that is free; return the session that stands then."""
         name, store = opened.session, self.store
         for _ in range(RETRIES):
             alias = store.alias_for(name) if store is not None else alias_of(name)
             body = msgspec.structs.replace(opened, alias=alias)
+            draft = msgspec.structs.replace(by_engine(body, subject=self.user), origin=origin)
             try:
-                self._append([by_engine(body, subject=self.user)], name=name)
+                self._append([draft], name=name)
                 return self
             except AppendConflict:
                 if store is not None and store.holds(name):
@@ -284,7 +286,8 @@ class Session(Telling, ToolRuns):
         target = self._target()
         self.refresh()
         last = self._compiled
-        if last is not None and last.target == target and self._stands(last):
+        stands = last is not None and last.target == target and self._stands(last)
+        if last is not None and stands and self._affordable(last) and self._reserved(last):
             return last
         if self.describe is not None and target.spec.vision is False:
             describe_pictures(self, self.describe, self._looked)
@@ -295,17 +298,16 @@ class Session(Telling, ToolRuns):
         for _ in range(MAX_ROUNDS):
             step = propose(self.view, self.policy, target, self._compiled, self._sent_units)
             if step.compiled is not None:
-                if self.spend is not None and (
-                    notices := self.spend.check(self, step.compiled, self._clock())
-                ):
-                    self._append(notices)
+                if not self._affordable(step.compiled):
                     continue
                 check_strings(step.compiled)
                 for fault in broken(step.compiled, start=step.compiled.frozen):
                     raise InvariantBroken(self.id, fault.rule, fault.events, fault.fault)
                 self._compiled = step.compiled
                 self._send(step.compiled)
-                return step.compiled
+                if self._reserved(step.compiled):
+                    return step.compiled
+                continue
             try:
                 self._append(step.drafts, facts=False)
             except AppendConflict:
@@ -330,14 +332,15 @@ class Session(Telling, ToolRuns):
         """
         return synchronise(self, messages, system=system, tools=tools)
 
-    def fork(self, at: int, name: str | None = None) -> Session:
+    def fork(self, at: int, name: str | None = None, *, origin: str = "engine") -> Session:
         """Return a new session that shares events 0 to ``at`` with this one.
 
+        ``origin``: of its opening event; ``sync`` goes on only in forks that it made itself.
         Raises: UnknownEvent.
         """
         self.event(at)
         self.flush()
-        child = self._alike(self._begin_fork(at, name))
+        child = self._alike(self._begin_fork(at, name, origin))
         for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
             if isinstance(event.body, Erased) and min(event.body.targets) <= at:
                 shared = tuple(seq for seq in event.body.targets if seq <= at)
@@ -346,20 +349,23 @@ class Session(Telling, ToolRuns):
                 child.append(Draft(body=body, causes=()))
         return child
 
-    def _begin_fork(self, at: int, name: str | None) -> Session:
-        if self.store is None:
-            child = Session(
-                self.events[: at + 1],
-                store=None,
-                target=self.target,
-                policy=self.policy,
-                clock=self._clock,
-                nonces=self._nonces,
-            )
-            fork = name or f"{self.id}~{at}"
-            child.user = self.user
-            return child._begin(SessionOpened(session=fork, alias="", parent=(self.id, at)))
-        return self._open(name or self._fork_name(), parent=(self.id, at))
+    def _begin_fork(self, at: int, name: str | None, origin: str) -> Session:
+        store = self.store
+        if store is not None and name is not None and store.holds(name):
+            return self._open(name)
+        child = Session(
+            (self.events if store is None else store.load(self.id))[: at + 1],
+            store=store,
+            target=self.target,
+            policy=self.policy,
+            clock=self._clock,
+            nonces=self._nonces,
+        )
+        child.user = self.user
+        fork = name or (f"{self.id}~{at}" if store is None else free_name(store, self.id))
+        # Of the log that holds the event itself: a fork of a fork of a fork would be read through all of them.
+        parent = next(opened.session for seq, opened in reversed(self.view.fold.openings) if seq <= at)
+        return child._begin(SessionOpened(session=fork, alias="", parent=(parent, at)), origin)
 
     def become(self, other: Session) -> None:
         """Follow another session (a fork of this one) from now on."""
@@ -401,13 +407,12 @@ class Session(Telling, ToolRuns):
 
     # -- inside --------------------------------------------------------------------------------------------
 
-    def _open(self, name: str, parent: tuple[str, int] | None = None) -> Session:
+    def _open(self, name: str) -> Session:
         return Session.open(
             self.store,
             name,
             target=self.target,
             policy=self.policy,
-            parent=parent,
             user=self.user,
             clock=self._clock,
             nonces=self._nonces,
@@ -431,14 +436,6 @@ class Session(Telling, ToolRuns):
             raise CompileError("this session has no target: open it with a provider and a model")
         return self.target
 
-    def _fork_name(self) -> str:
-        assert self.store is not None
-        root = self.id.split("~")[0]
-        number = 1
-        while self.store.holds(f"{root}~{number}"):
-            number += 1
-        return f"{root}~{number}"
-
     def _stands(self, compiled: Compiled) -> bool:
         """Whether nothing happened since this request was compiled and handed out."""
         return (
@@ -447,8 +444,22 @@ class Session(Telling, ToolRuns):
             and compiled.policy == self.policy
         )
 
+    def _affordable(self, compiled: Compiled) -> bool:
+        """Whether a request is within the soft limits that were not told of; else a notice is appended, which it lacks.
+
+        Raises: SpendLimitReached; SpendUnknown.
+        """
+        notices = self.spend.check(self, compiled, self._clock()) if self.spend is not None else []
+        if notices:
+            self._append(notices)
+        return not notices
+
+    def _reserved(self, compiled: Compiled) -> bool:
+        """Whether the request just sealed may be handed out; False: another writer was first, and it is dropped."""
+        return self.spend is None or self.spend.reserve(self, compiled, self._clock())
+
     def _send(self, compiled: Compiled) -> None:
-        event = self._seal([by_engine(compiled.sent())])[0]
+        event = self._seal([by_engine(compiled.sent(), subject=self.user)])[0]
         self._pending.append(event)
         self._pending_units[event.seq] = compiled.tail
         self.view = self.view.extend([event])

@@ -1,7 +1,8 @@
 """Spend limits: what may be spent for a call, a session, a user, a day; checked before a request is handed out.
 
 A soft limit leaves a notice in the session, once; a hard one refuses with `SpendLimitReached`. What is spent comes
-from the ledger of the sessions in the store, so limits hold over processes and restarts.
+from the ledger of the sessions in the store, and what was handed out from their requests without an answer, so limits
+hold over processes and restarts.
 """
 
 from __future__ import annotations
@@ -13,12 +14,13 @@ from typing import TYPE_CHECKING, Literal, get_args
 from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
-from foreword.core.catalog import ModelSpec, Rates
-from foreword.core.event import Draft, Event, Noticed, RequestSent, by_engine
+from foreword.core.event import Called, Draft, Event, Noticed, RequestSent, by_engine
 from foreword.core.ledger import Ledger, Row
-from foreword.core.price import PICODOLLARS, Cost, cost_at, day_of, picodollars, usd
+from foreword.core.price import PICODOLLARS, Cost, day_of, picodollars, usd
 from foreword.core.prices import Prices
-from foreword.core.usage import Usage
+from foreword.core.usage import NOTHING
+from foreword.engine.next_call import NextCall, likely_cost
+from foreword.engine.outstanding import Outstanding
 from foreword.errors import InvalidArgument, SpendLimitReached, SpendUnknown
 
 if TYPE_CHECKING:
@@ -28,8 +30,8 @@ Scope = Literal["call", "session", "user", "day"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _DOLLARS = 'US dollars as a string, such as "0.50"'
 TOPIC = "spend"
-SHORT_TTL = 300
-"""Seconds for which a cache is taken to hold where the catalog doesn't say: the shortest that any provider sells."""
+_SHARED = frozenset({"user", "day"})
+"""Scopes in which calls of other sessions count."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
@@ -69,6 +71,7 @@ class Spend:
         self._soft = {limit: picodollars(limit.soft) for limit in self.limits if limit.soft is not None}
         self._hard = {limit: picodollars(limit.hard) for limit in self.limits if limit.hard is not None}
         self._ledgers: dict[str, Ledger] = {}
+        self._outstanding: defaultdict[str, Outstanding] = defaultdict(Outstanding)
         self._purses: defaultdict[tuple[Scope, str | None], _Purse] = defaultdict(_Purse)
         self._told: set[tuple[str, str]] = set()
         """Session and topic of the notices that stand already."""
@@ -84,7 +87,7 @@ class Spend:
         model = compiled.target.params.model
         self._prices = self._prices.also(model, compiled.target.spec)
         own = self._rows_of(session)
-        if any(limit.scope in ("user", "day") for limit in self.limits):
+        if any(limit.scope in _SHARED for limit in self.limits):
             self._read_others(session)
         next_call = self.predicted(compiled, own, now)
         drafts: list[Draft] = []
@@ -94,7 +97,8 @@ class Spend:
                     raise SpendUnknown(limit.scope, model, next_call.unknown)
                 continue
             name, purse = self._scope(limit.scope, session, now)
-            spent = purse.spent(next_call.picodollars)
+            waiting, unpriced = self._waiting(limit.scope, session, now)
+            spent = purse.spent(next_call.picodollars) + waiting
             after = spent + next_call.picodollars
             if limit in self._hard and after > self._hard[limit]:
                 raise SpendLimitReached(
@@ -104,8 +108,9 @@ class Spend:
                     spent=usd(spent),
                     predicted=usd(next_call.picodollars),
                 )
-            if limit in self._hard and purse.unpriced is not None:
-                raise SpendUnknown(limit.scope, *purse.unpriced)
+            unpriced = purse.unpriced or unpriced
+            if limit in self._hard and unpriced is not None:
+                raise SpendUnknown(limit.scope, *unpriced)
             topic = f"{TOPIC} {limit.scope} {name}"
             if limit in self._soft and after > self._soft[limit] and (session.id, topic) not in self._told:
                 text = (
@@ -115,40 +120,33 @@ class Spend:
                 drafts.append(_notice(topic, text))
         return drafts
 
-    def predicted(self, compiled: Compiled, own: Sequence[Row], now: int) -> Cost:
-        """Predict what a request will cost, from its size.
+    def reserve(self, session: Session, compiled: Compiled, now: int) -> bool:
+        """Write that the session's newest request is handed out, before it is, so that every process counts it.
 
-        What the last call was sent counts as read from the cache when that call used it and its time to live has
-        not passed, all else at the dearer of input and cache write. The output is taken to be as long as the
-        session's answers were on average; before the first one it is left out.
+        Of two processes that each found room for one, who is second to write finds the other's, and takes his back.
+        False: another writer of the session was first, so the request is to be compiled anew.
+        Raises: as `check`.
         """
-        spec = self._prices.spec(compiled.target.params.model) or compiled.target.spec
-        size = compiled.predicted
-        last = next((row for row in reversed(own) if row.kind == "call" and row.input), None)
-        if last is None or not self._same_model(last.model, compiled.target.params.model):
-            kept = 0
-        else:
-            kept = min(_cached(compiled, last, spec, now), size)
-        outputs = [row.usage.output for row in own if row.usage is not None and row.usage.output]
-        output = sum(outputs) // len(outputs) if outputs else 0
-        dear = _writes_cost_more(spec.priced_on(day_of(now // 1_000_000)).price)
-        usage = Usage(
-            uncached=0 if dear else size - kept,
-            cache_read=kept,
-            cache_write_short=size - kept if dear else 0,
-            cache_write_long=0,
-            output=output,
-        )
-        return cost_at(usage, spec, now // 1_000_000)
+        sent = session.events[-1]
+        session.flush()
+        if session.events[-1].link != sent.link:
+            return False
+        self._count(session.id, session.events[self._ledger(session.id).position :])
+        if not any(limit.scope in _SHARED for limit in self._hard):
+            return True
+        try:
+            self.check(session, compiled, now)
+        except (SpendLimitReached, SpendUnknown) as error:
+            model, why = compiled.target.params.model, type(error).__name__
+            never = Called(status="cancelled", model=model, usage=NOTHING, request=sent.seq, why=why)
+            session.append(by_engine(never, subject=session.user))
+            raise
+        return True
 
-    def _same_model(self, model: str | None, other: str) -> bool:
-        """Whether two names mean one row of the catalog, as a request's and the dated one of its answer do."""
-        known, asked = self._prices.spec(model), self._prices.spec(other)
-        return (
-            model is None
-            or model == other
-            or (known is not None and asked is not None and known.id == asked.id)
-        )
+    def predicted(self, compiled: Compiled, own: Sequence[Row], now: int) -> Cost:
+        """Predict what a request will cost: see `likely_cost`. ``own``: the session's calls so far."""
+        spec = self._prices.spec(compiled.target.params.model) or compiled.target.spec
+        return likely_cost(NextCall.of(compiled), own, spec, self._prices, now)
 
     def _scope(self, scope: Scope, session: Session, now: int) -> tuple[str, _Purse]:
         """Return the scope's name and what the calls that count in it come to."""
@@ -163,11 +161,32 @@ class Spend:
                 today = day_of(now // 1_000_000)
                 return today, self._purses[scope, today]
 
+    def _waiting(
+        self, scope: Scope, session: Session, now: int
+    ) -> tuple[int, tuple[str, tuple[str, ...]] | None]:
+        """Return the picodollars that other sessions' requests without an answer are predicted to cost.
+
+        Each counts on the day on which it was sent, as a process that died will never say what became of its own.
+        The session's own gives way to the one that is checked. Second: model of one that has no price, and why.
+        """
+        total, unpriced = 0, None
+        for name, waiting in self._outstanding.items() if scope in _SHARED else ():
+            event = waiting.event
+            if event is None or name == session.id or (scope == "user" and event.subject != session.user):
+                continue
+            if day_of(event.at // 1_000_000) != day_of(now // 1_000_000):
+                continue
+            cost = waiting.cost(self._ledger(name).rows, self._prices)
+            total += cost.picodollars or 0
+            if cost.picodollars is None and isinstance(event.body, RequestSent):
+                unpriced = event.body.model, cost.unknown
+        return total, unpriced
+
     def _rows_of(self, session: Session) -> Sequence[Row]:
         events = session.events
         end = len(events)
         while end and isinstance(events[end - 1].body, RequestSent):
-            end -= 1  # not written before the next fact, and dropped when another writer is first
+            end -= 1  # it may not be written yet, and is dropped when another writer is first
         return self._count(session.id, events[self._ledger(session.id).position : end])
 
     def _read_others(self, session: Session) -> None:
@@ -184,6 +203,7 @@ class Spend:
         before = len(ledger.rows)
         ledger.prices = self._prices
         ledger.add(events)
+        self._outstanding[session].add(events)
         for row in ledger.rows[before:]:
             self._purses["session", session].take(row)
             self._purses["user", row.user].take(row)
@@ -245,25 +265,6 @@ class _Purse:
     def spent(self, next_call: int) -> int:
         """Return picodollars; a call that is only guessed at counts at least as much as the next one."""
         return self._sum + sum(max(guess, next_call) for guess in self._guesses)
-
-
-def _cached(compiled: Compiled, last: Row, spec: ModelSpec, now: int) -> int:
-    """Return how many tokens of the request the provider should still hold from the call before."""
-    if last.usage is None or last.at is None or not compiled.grown:
-        return 0
-    used = (
-        (last.usage.cache_read or 0)
-        + (last.usage.cache_write_short or 0)
-        + (last.usage.cache_write_long or 0)
-    )
-    alive = now - last.at < (spec.cache_ttl_short or SHORT_TTL) * 1_000_000
-    return (last.input or 0) if used and alive else 0
-
-
-def _writes_cost_more(price: Rates | None) -> bool:
-    if price is None or price.cache_write_short is None or price.input is None:
-        return False
-    return picodollars(price.cache_write_short) > picodollars(price.input)
 
 
 def _notice(topic: str, text: str) -> Draft:

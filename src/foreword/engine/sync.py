@@ -23,9 +23,13 @@ from foreword.engine.caller_marks import markings
 from foreword.engine.last_list import LastList, Recorded, prints_of
 from foreword.engine.list_reading import read_list
 from foreword.engine.matching import NOTHING, agreed, compare
+from foreword.engine.sync_forks import ORIGIN, fork_place, known_fork
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
+
+
+LOG = []
 
 
 class Synced(Struct, frozen=True, kw_only=True):
@@ -83,15 +87,25 @@ def synchronise(
             reading = read_list(session, messages, system, tools, NOTHING)
         compared = compare(recorded, reading.given, reading.since)
 
+    def follow_fork(differs: int) -> None:
+        nonlocal reading, forked_at, shortened
+        if reading.since is not NOTHING:
+            reading = read_list(session, messages, system, tools, NOTHING)
+        known = known_fork(session, reading.given, differs)
+        name, at = known or (None, fork_place(session, differs))
+        session.become(session.fork(at, origin=ORIGIN) if name is None else session.relative(name))
+        compare_facts()
+        if name is not None:
+            shortened = compared.shortened
+        forked_at = at if forked_at is None else min(at, forked_at)
+
     def missing() -> list[Draft]:
-        nonlocal forked_at, shortened, fresh
+        nonlocal shortened, fresh
         compare_facts()
         if forked_at is None:
             shortened = [*session.last_list.shortened[: reading.since.shortened], *compared.shortened]
-        if compared.differs is not None:
-            forked_at = compared.differs - 1
-            session.become(session.fork(forked_at))
-            compare_facts()
+        while compared.differs is not None:  # again where another process was first with a fork of this name
+            follow_fork(compared.differs)
         found: list[Draft] = []
         if reading.leading is not None:
             found += session.instructing([*reading.system, *reading.leading], "sync")

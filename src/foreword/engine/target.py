@@ -9,6 +9,7 @@ from typing import Any, Literal
 from foreword.codecs import CODECS, codec
 from foreword.core.catalog import Catalog, ModelSpec
 from foreword.core.endpoint import Profile, profile, profiles
+from foreword.core.key_limits import unserved
 from foreword.core.reference import PATH, is_reader
 from foreword.core.request import Params
 from foreword.core.target import Target
@@ -41,7 +42,8 @@ def target_for(
     ``provider`` names a wire (``anthropic``, ``openai-chat``); ``model`` a catalog row or alias. ``window``:
     tokens up to the catalog's, None: those. ``reserve_output``: tokens kept free for the answer, None: min(largest
     output, window / 8). ``max_output``: tokens asked for in the request, None: the reserve, at most 20,000.
-    ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form.
+    ``reader``: ``tool``, ``shell``, ``path:ROOT`` or ``none``. ``keys``: further request members in the wire's form;
+    what the catalog says that the model refuses is refused here, a member that nobody knows goes out as given.
     ``catalog``: None: the one that comes with the package; ``Catalog.load().override(text)`` makes another.
     ``endpoint``: profile of the server that is asked, None: the vendor's; a gateway serves models on wires that are not
     their own. The vendor's is asked for its own name of the model, any other for ``model`` as given.
@@ -77,6 +79,8 @@ def target_for(
     asked_for = rows.vendor_name(model) if own is not None and own.vendor else model
     params = Params(model=asked_for, max_output=asked, keys=dict(keys or {}))
     spoken.keys(params)
+    for path, value, takes in unserved(spec, provider, params.keys):
+        raise InvalidArgument("target_for", f"keys.{path}", value, f"{takes} ({spec.id})")
     return Target(
         spec=spec,
         codec=spoken,

@@ -117,6 +117,18 @@ def _short(gap: Between) -> Evidence | None:
     )
 
 
+def _not_written(gap: Between) -> Evidence | None:
+    """Where writes are billed apart, a call without any left nothing to be read."""
+    price = gap.spec.price if gap.spec is not None else None
+    told = price is not None and price.cache_write_short is not None
+    if not told or gap.read or gap.before.read != 0 or gap.before.usage.written != 0:
+        return None
+    return (
+        "shown",
+        f"the call at {gap.before.where} neither read nor wrote any of its {gap.before.prompt:,} tokens",
+    )
+
+
 def _epoch(gap: Between) -> Evidence | None:
     if not gap.after.epochs:
         return None
@@ -302,6 +314,7 @@ def _provider(gap: Between) -> Evidence | None:
 
 DETECTORS: tuple[tuple[str, Detector], ...] = (
     ("too_short", _short),
+    ("not_written", _not_written),
     ("epoch", _epoch),
     ("model_switch", _model),
     ("compaction", _compaction),
@@ -344,6 +357,7 @@ EPOCHS: dict[Why, str] = {
 
 FIXES = {
     "too_short": "nothing to mend: from that size on it is kept",
+    "not_written": "have the provider cache the prompt: set cache marks, at its end above all",
     "epoch": "planned: keep what its reason names as it is, or allow for the break",
     "model_switch": "switch models where the context is short, or between sessions",
     "compaction": "compact later and deeper, or leave out less often: each time pays for all that is kept",

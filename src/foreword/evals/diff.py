@@ -11,7 +11,16 @@ from msgspec import Struct
 from foreword.core.canonical import compact
 from foreword.core.tokens import Counter, counter
 from foreword.evals.diff_causes import FIXES, Parting, cause_of
-from foreword.evals.request_units import RequestUnit, Section, read_body, sections, text_of
+from foreword.evals.request_units import (
+    IMAGES,
+    MARKS,
+    Marks,
+    RequestUnit,
+    Section,
+    read_body,
+    sections,
+    text_of,
+)
 from foreword.evals.volatile import first_difference
 
 SHOWN = 80
@@ -53,7 +62,8 @@ def diff(a: bytes, b: bytes, wire: str, *, count: Counter | None = None) -> Diff
     Raises: MalformedRequest; UnknownWire.
     """
     counted = count or counter()
-    one, other = sections(read_body(a, wire), wire), sections(read_body(b, wire), wire)
+    bodies = read_body(a, wire), read_body(b, wire)
+    one, other = (sections(body, wire) for body in bodies)
     common: list[RequestUnit] = []
     parting: Parting | None = None
     layer = ""
@@ -64,9 +74,11 @@ def diff(a: bytes, b: bytes, wire: str, *, count: Counter | None = None) -> Diff
         if kept < len(mine[2]) or (kept < len(theirs[2]) and not last):
             layer = mine[1]
             parting = _parting(mine, theirs, kept)
+            if mine[0] == "key" and not last:
+                parting = _last_picture(parting, one[number + 1], other[number + 1])
             break
     if parting is None:
-        return _same(a, b, common, one, other, counted)
+        return _same((a, b), bodies, common, one, other, counted)
     every = [unit for section in one for unit in section[2]]
     shorter = parting.b is None and parting.kind == "message"
     cause = cause_of(parting)
@@ -82,7 +94,12 @@ def diff(a: bytes, b: bytes, wire: str, *, count: Counter | None = None) -> Diff
 
 
 def _same(
-    a: bytes, b: bytes, common: list[RequestUnit], one: list[Section], other: list[Section], count: Counter
+    data: tuple[bytes, bytes],
+    bodies: tuple[dict[str, Any], dict[str, Any]],
+    common: list[RequestUnit],
+    one: list[Section],
+    other: list[Section],
+    count: Counter,
 ) -> Diff:
     """Nothing cached was lost: say whether marks moved, or the same values were only written otherwise."""
     found: tuple[str, Difference] | None = None
@@ -95,9 +112,11 @@ def _same(
     moved = next((pair for pair in pairs if _placed(pair[0]) != _placed(pair[1])), None)
     if moved is not None:
         mine, theirs = moved
-        found = "mark_only", _mark_difference(mine, theirs)
-    elif not grown and a != b:
-        found = _written_otherwise(a, b)
+        found = "mark_only", _mark_difference(mine.marks, theirs.marks)
+    elif (whole := [_whole_mark(body) for body in bodies])[0] != whole[1]:
+        found = "mark_only", _mark_difference(*whole)
+    elif not grown and data[0] != data[1]:
+        found = _written_otherwise(*data)
     cause, difference = found if found is not None else (None, None)
     return Diff(
         common_units=len(common),
@@ -127,8 +146,13 @@ def _placed(unit: RequestUnit) -> tuple[tuple[str, bytes], ...]:
     return tuple((path.removeprefix(unit.path), value) for path, value in unit.marks)
 
 
-def _mark_difference(mine: RequestUnit, theirs: RequestUnit) -> Difference:
-    one, other = dict(mine.marks), dict(theirs.marks)
+def _whole_mark(body: Mapping[str, Any]) -> Marks:
+    """Return the mark that a request has as a whole: the provider puts it on the last block."""
+    return tuple((name, compact(body[name])) for name in sorted(MARKS) if body.get(name) is not None)
+
+
+def _mark_difference(mine: Marks, theirs: Marks) -> Difference:
+    one, other = dict(mine), dict(theirs)
     path = next(path for path in [*one, *other] if one.get(path) != other.get(path))
     return Difference(path=path, a=one.get(path, b"").decode(), b=other.get(path, b"").decode())
 
@@ -140,6 +164,13 @@ def _prefix(mine: Sequence[RequestUnit], theirs: Sequence[RequestUnit]) -> int:
             break
         kept += 1
     return kept
+
+
+def _last_picture(parting: Parting, mine: Section, theirs: Section) -> Parting:
+    """Say how the last picture went, where messages hold none any more: that is why their layer is lost."""
+    kept = _prefix(mine[2], theirs[2])
+    gone = parting.a is not None and parting.b is None and parting.a.path.endswith(IMAGES)
+    return _parting(mine, theirs, kept) if gone and kept < len(mine[2]) else parting
 
 
 def _key_prefix(mine: Section, theirs: Section) -> int:

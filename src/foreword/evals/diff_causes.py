@@ -8,11 +8,11 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, cast
 
-import msgspec
 from msgspec import Struct
 
 from foreword.core.canonical import canonical, compact
 from foreword.engine.shortened import is_shortened
+from foreword.evals.plain_form import parsed, plainest
 from foreword.evals.request_units import RequestUnit
 from foreword.evals.volatile import is_identifier, is_time
 
@@ -99,7 +99,7 @@ def _both(p: Parting) -> bool:
 def _key_order(p: Parting) -> bool:
     if not _both(p) or p.a is None or p.b is None:
         return False
-    one, other = _parsed(p.a.value), _parsed(p.b.value)
+    one, other = parsed(p.a.value), parsed(p.b.value)
     return canonical(one) == canonical(other) and compact(one) != compact(other)
 
 
@@ -121,10 +121,26 @@ def _form(p: Parting) -> bool:
     """The same content written otherwise: string or parts, one text or two, with empty members or without."""
     if not _both(p) or p.a is None or p.b is None:
         return False
-    if _plainest(_parsed(p.a.value)) == _plainest(_parsed(p.b.value)):
+    if plainest(parsed(p.a.value)) == plainest(parsed(p.b.value)):
         return True
-    detail = p.leaf[-1:] and p.leaf[-1] in ("detail", "media_resolution", "mediaResolution")
-    return bool(detail) or _same_text_otherwise_split(p)
+    return _same_text_otherwise_split(p)
+
+
+def _form_beside(p: Parting) -> bool:
+    """An empty text in between, or a role that was left out: the same content on both sides."""
+    if p.a is None or p.b is None:
+        return False
+    if "" in (p.a.role, p.b.role) and p.a.role != p.b.role:
+        return p.a.value == p.b.value
+    one, other = (next(iter(rest[1:]), None) for rest in (p.rest_a, p.rest_b))
+    added = _text_in(p.b.value) == "" and other is not None and other.data == p.a.data
+    return added or (_text_in(p.a.value) == "" and one is not None and one.data == p.b.data)
+
+
+def _text_in(value: Any) -> str | None:
+    """Return what a text says; None: it is something else."""
+    text: Any = value.get("text") if isinstance(value, Mapping) else value
+    return text if isinstance(text, str) else None
 
 
 def _same_text_otherwise_split(p: Parting) -> bool:
@@ -138,11 +154,8 @@ def _text_of_message(rest: Sequence[RequestUnit]) -> str:
     for unit in rest:
         if unit.message != rest[0].message:
             break
-        value: Any = unit.value
-        text: Any = (
-            value if isinstance(value, str) else value.get("text") if isinstance(value, Mapping) else None
-        )
-        if not isinstance(text, str):
+        text = _text_in(unit.value)
+        if text is None:
             return ""
         texts.append(text)
     return "".join("".join(texts).split())
@@ -187,6 +200,42 @@ def _cleared(p: Parting) -> bool:
     return gone or _CLEARED.match(other) is not None or is_shortened(one, other)
 
 
+def _picture_removed(p: Parting) -> bool:
+    """A picture is gone, or a word that it is stands in its place; what follows it stayed."""
+    if p.a is None:
+        return False
+    if _is_picture(p.a.value):
+        stayed = next((unit for unit in p.rest_a if not _is_picture(unit.value)), None)
+        after = stayed.data if stayed is not None else None
+        behind = [unit.data for unit in p.rest_b[:2]]
+        told = p.b is not None and p.b.role == p.a.role and _text_in(p.b.value) is not None
+        one_less = len(p.rest_a) > 1 and p.rest_a[1].data in behind[:1]
+        return one_less or after in (behind or [None])[: 1 + told]
+    if p.b is None or p.a.role != p.b.role:
+        return False
+    one, other = _parts(p.a.value), _parts(p.b.value)
+    kept = [compact(part) for part in other]
+    return len(other) <= len(one) and any(map(_is_picture, one)) and all(
+        compact(part) in kept for part in one if not _is_picture(part)
+    ) and sum(map(_is_picture, one)) > sum(map(_is_picture, other))  # fmt: skip
+
+
+def _is_picture(part: Any) -> bool:
+    if not isinstance(part, Mapping):
+        return False
+    members = cast("Mapping[str, Any]", part)
+    data: Any = members.get("inlineData", members.get("fileData"))
+    kind = str(cast("Mapping[str, Any]", data).get("mimeType")) if isinstance(data, Mapping) else ""
+    return members.get("type") in ("image", "image_url", "input_image") or kind.startswith("image/")
+
+
+def _parts(value: Any) -> list[Any]:
+    """Return the parts of a message or a result."""
+    members = cast("Mapping[str, Any]", value) if isinstance(value, Mapping) else {}
+    content: Any = members.get("content", members.get("output"))
+    return cast("list[Any]", content) if isinstance(content, list) else []
+
+
 def _injection_removed(p: Parting) -> bool:
     """A text that stood at the end of a user's turn, or in it, and is not there any more."""
     if p.a is None or p.a.role not in ("user", "system", "developer"):
@@ -204,6 +253,10 @@ def _injection_removed(p: Parting) -> bool:
     return gone and follows and (injected or (second and not _is_result(p.a)))
 
 
+def _message_inserted(p: Parting) -> bool:
+    return p.a is not None and any(unit.data == p.a.data for unit in p.rest_b[1:])
+
+
 def _message_removed(p: Parting) -> bool:
     if p.a is None:
         return False
@@ -219,6 +272,7 @@ _CONTENT = ("tool", "system", "message")
 
 DETECTORS: tuple[tuple[str, tuple[str, ...], Detector], ...] = (
     ("model", _KEY, _is_model),
+    ("key_order", _KEY, _key_order),
     ("layer_key", _KEY, _always),
     ("tool_order", _TOOL, _tool_order),
     ("tool_removed", _TOOL, _tool_removed),
@@ -227,8 +281,10 @@ DETECTORS: tuple[tuple[str, tuple[str, ...], Detector], ...] = (
     ("unicode", _CONTENT, _unicode),
     ("whitespace", _CONTENT, _whitespace),
     ("form", _CONTENT, _form),
+    ("form", _MESSAGE, _form_beside),
     ("summarized", _MESSAGE, _summarized),
     ("cleared", _MESSAGE, _cleared),
+    ("cleared", _MESSAGE, _picture_removed),
     ("injection_removed", _MESSAGE, _injection_removed),
     ("message_removed", _MESSAGE, _message_removed),
     ("timestamp", _CONTENT, _timestamp),
@@ -236,6 +292,7 @@ DETECTORS: tuple[tuple[str, tuple[str, ...], Detector], ...] = (
     ("tool_changed", _TOOL, _always),
     ("system_text", _SYSTEM, _always),
     ("message_edited", _MESSAGE, _both),
+    ("message_edited", _MESSAGE, _message_inserted),
 )
 """Cause, the kinds of unit where it can be, and what recognises it; the first that does is the cause."""
 
@@ -283,39 +340,3 @@ def _texts(value: Any) -> list[str]:
 
 def _says(unit: RequestUnit, pattern: re.Pattern[str]) -> bool:
     return any(pattern.match(text[:200]) for text in _texts(unit.value)[:1])
-
-
-def _parsed(value: Any) -> Any:
-    """Read JSON texts of calls as values, since a stored call may be encoded again."""
-    if isinstance(value, Mapping):
-        return {
-            name: _json(member)
-            if name in ("arguments", "input") and isinstance(member, str)
-            else _parsed(member)
-            for name, member in cast("Mapping[str, Any]", value).items()
-        }
-    return [_parsed(item) for item in cast("list[Any]", value)] if isinstance(value, list) else value
-
-
-def _json(text: str) -> Any:
-    try:
-        return msgspec.json.decode(text)
-    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
-        return text
-
-
-def _plainest(value: Any) -> Any:
-    """Write a value in its plainest form: empty members out, one text part as its string, whole floats as integers."""
-    if isinstance(value, Mapping):
-        members = {name: _plainest(member) for name, member in cast("Mapping[str, Any]", value).items()}
-        bare = {name: member for name, member in members.items() if member not in (None, "", [], {}, False)}
-        if bare.keys() == {"content"}:
-            return bare["content"]
-        only_text = bare.keys() == {"type", "text"} and str(bare["type"]).endswith("text")
-        return bare["text"] if only_text or bare.keys() == {"text"} else dict(sorted(bare.items()))
-    if isinstance(value, list):
-        items = [_plainest(item) for item in cast("list[Any]", value)]
-        return items[0] if len(items) == 1 and isinstance(items[0], str) else items
-    if isinstance(value, float) and value.is_integer():
-        return int(value)
-    return value

@@ -15,8 +15,7 @@ def recorded(store: Store, session: str) -> Imported:
 
     Erased facts are left out and named in ``flaws``. Raises: UnknownSession; LogCorrupt; ArtifactMissing.
     """
-    name = store.resolve(session)
-    row = next(row for row in store.sessions() if row.id == name)
+    row = next(iter(store.sessions(store.resolve(session))))
     events = store.load(row.id)
     called = [event for event in events if event.origin == "engine" and isinstance(event.body, Called)]
     facts = sorted([*facts_of(events), *called], key=lambda event: event.seq)

@@ -69,6 +69,12 @@ def facts_of(target: Target, unseen: int) -> ModelFacts:
     """Return what the referee must know of the target's model. The unseen prefix takes its part of the window."""
     base = REFEREES[target.codec.wire][1]
     spec = target.spec
+    said: dict[str, Any] = {
+        "prefill": spec.prefill,
+        "sampling": spec.sampling,
+        "forced_tool_choice": spec.forced_tool_choice,
+        "thinking_types": spec.thinking and frozenset({"between_tools", *spec.thinking}),
+    }
     return msgspec.structs.replace(
         base,
         window=target.window - unseen,
@@ -76,8 +82,8 @@ def facts_of(target: Target, unseen: int) -> ModelFacts:
         max_output=spec.max_output or base.max_output,
         min_cache_tokens=spec.min_cacheable_tokens or base.min_cache_tokens,
         binds_thinking=spec.binds_thinking,
-        prefill=base.prefill if spec.prefill is None else spec.prefill,
         supports_mid_system=spec.mid_system,
+        **{name: value for name, value in said.items() if value is not None},
     )
 
 

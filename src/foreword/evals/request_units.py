@@ -13,7 +13,7 @@ from msgspec import Struct
 
 from foreword.codecs import anthropic, gemini, openai_chat, openai_responses
 from foreword.codecs.deepseek import DeepSeekCodec
-from foreword.core.canonical import compact
+from foreword.core.canonical import canonical, compact
 from foreword.core.request import LAYERS, Layer
 from foreword.errors import MalformedRequest, UnknownWire
 
@@ -26,27 +26,46 @@ _MEDIA = frozenset(
     {"data", "file_data", "image_url", "url", "signature", "thoughtSignature", "encrypted_content"}
 )
 _LONG = 1_000
+IMAGES = "images"
+_RENDERED = frozenset(
+    {
+        "functions",
+        "response_format",
+        "output_config",
+        "output_format",
+        "text",
+        "generationConfig",
+        "mcp_servers",
+    }
+)
+"""Keys that hold a schema or a tool, which the model reads in the order of its members."""
+_UNREAD = {"openai-responses": {"reasoning": frozenset({"summary", "generate_summary"})}}
+"""Wire -> key -> its members that ask for an output only: the provider names none of them as a miss (2026-11-30)."""
 
 Keys = Mapping[str, Layer]
 Section = tuple[str, Layer, list["RequestUnit"]]
+Marks = tuple[tuple[str, bytes], ...]
+"""Where marks stand, and what they say."""
 
 
 class RequestUnit(Struct, frozen=True, kw_only=True):
     """One unit. ``path``: where it stands in the body. ``value``: without marks. ``marks``: those it had, with place.
 
-    ``role`` is "" outside messages; ``message`` is the index of its message, -1 outside.
+    ``role`` is "" outside messages; ``message`` is the index of its message, -1 outside. ``ordered``: the order of its
+    members is read.
     """
 
     path: str
     value: Any
     role: str = ""
     message: int = -1
-    marks: tuple[tuple[str, bytes], ...] = ()
+    marks: Marks = ()
+    ordered: bool = True
 
     @property
     def data(self) -> bytes:
-        """What is compared: role and value, keys in their order."""
-        return self.role.encode() + b"\0" + compact(self.value)
+        """What is compared: role and value, the members in their order unless that is not ``ordered``."""
+        return self.role.encode() + b"\0" + (compact if self.ordered else canonical)(self.value)
 
 
 class Wire(Struct, frozen=True, kw_only=True):
@@ -60,11 +79,17 @@ class Wire(Struct, frozen=True, kw_only=True):
     parts: str = ""
     system: str = ""
     functions: str = ""
+    derived: Mapping[str, Layer] = {}
+    """What messages hold -> the layer that is lost when they come to hold it, or hold none any more."""
 
 
 WIRES: Mapping[str, Wire] = {
     "anthropic": Wire(
-        keys={"model": "tools", **anthropic.KEY_LAYERS}, messages="messages", parts="content", system="system"
+        keys={"model": "tools", **anthropic.KEY_LAYERS},
+        messages="messages",
+        parts="content",
+        system="system",
+        derived={"citations": "system", IMAGES: "messages"},
     ),
     "openai-chat": Wire(keys={"model": "tools", **openai_chat.KEY_LAYERS}, messages="messages"),
     "openai-responses": Wire(
@@ -108,8 +133,10 @@ def sections(body: Mapping[str, Any], wire: str) -> list[Section]:
     content = {"tools": ("tool", _tools(body, wire, form)), "system": ("system", system)}
     content["messages"] = ("message", messages)
     found: list[Section] = []
+    held = _held([unit for unit in messages if form.derived], form)
     for layer in LAYERS:
-        found.append(("key", layer, list(_keys(body, form, layer))))
+        keys = [*_keys(body, wire, form, layer), *held.get(layer, ())]
+        found.append(("key", layer, sorted(keys, key=lambda unit: unit.path)))
         found.append((content[layer][0], layer, content[layer][1]))
     return found
 
@@ -139,11 +166,47 @@ def text_of(unit: RequestUnit) -> tuple[str, int]:
     return "\n".join(texts), media
 
 
-def _keys(body: Mapping[str, Any], form: Wire, layer: Layer) -> Iterator[RequestUnit]:
-    """Yield the keys of a layer, by name: their order in the body means nothing."""
+def _keys(body: Mapping[str, Any], wire: str, form: Wire, layer: Layer) -> Iterator[RequestUnit]:
+    """Yield the keys of a layer, by name: their order in the body means nothing, nor does that of their members."""
+    unread = _UNREAD.get(wire, {})
     for name in sorted(body):
-        if form.keys.get(name) == layer and body[name] is not None:
-            yield RequestUnit(path=name, value=body[name])
+        value: Any = body[name]
+        if form.keys.get(name) != layer or value is None:
+            continue
+        if name in unread and isinstance(value, Mapping):
+            members = cast("Mapping[str, Any]", value)
+            value = {member: members[member] for member in members if member not in unread[name]}
+            if not value:
+                continue
+        yield RequestUnit(path=name, value=value, ordered=name in _RENDERED)
+
+
+def _held(messages: Sequence[RequestUnit], form: Wire) -> dict[Layer, list[RequestUnit]]:
+    """Return what messages hold that changes how others are read, as keys of their layers: once, however often."""
+    found: dict[str, RequestUnit] = {}
+    for unit in messages:
+        for name in _named(unit.value):
+            found.setdefault(
+                name, RequestUnit(path=f"{form.messages}[*].{form.parts}[*]: {name}", value=True)
+            )
+    made: dict[Layer, list[RequestUnit]] = {}
+    for name, layer in form.derived.items():
+        if name in found:
+            made.setdefault(layer, []).append(found[name])
+    return made
+
+
+def _named(block: Any) -> Iterator[str]:
+    """Yield `images` and `citations` where a block, or a part of a result, is or has such."""
+    members = cast("Mapping[str, Any]", block) if isinstance(block, Mapping) else {}
+    if members.get("type") == "image":
+        yield IMAGES
+    cited: Any = members.get("citations") if members.get("type") == "document" else None
+    if isinstance(cited, Mapping) and cast("Mapping[str, Any]", cited).get("enabled") is True:
+        yield "citations"
+    content: Any = members.get("content")
+    for part in cast("list[Any]", content) if isinstance(content, list) else ():
+        yield from _named(part)
 
 
 def _tools(body: Mapping[str, Any], wire: str, form: Wire) -> list[RequestUnit]:
@@ -151,6 +214,8 @@ def _tools(body: Mapping[str, Any], wire: str, form: Wire) -> list[RequestUnit]:
     for index, tool in enumerate(_list(body.get("tools") or [], wire, "tools")):
         path = f"tools[{index}]"
         members = _object(tool, wire, path)
+        if wire == "anthropic" and members.get("defer_loading") is True:
+            continue  # not in the rendered prefix, nor what a tool search finds of it before it does
         functions = members.get(form.functions) if form.functions else None
         if isinstance(functions, list):
             for number, one in enumerate(cast("list[Any]", functions)):

@@ -12,10 +12,11 @@ from typing import Any
 from foreword.core.event import Draft
 from foreword.errors import ImportFailed
 from foreword.importers.claude_drafts import Writer
-from foreword.importers.claude_records import Record, record_of
+from foreword.importers.claude_records import Record, calls_shown, record_of
 from foreword.importers.claude_tree import History, history_of
 from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
 from foreword.importers.inferred import inferred_lead
+from foreword.importers.left_behind import told
 from foreword.importers.source import DETECT, Row, Source
 
 FORMAT = "claude-code"
@@ -34,6 +35,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
     ids: Counter[str] = Counter()
     titles: dict[str, str] = {}
     project: str | None = None
+    shown: dict[tuple[str, str], int] = {}
     for row in rows:
         if not isinstance(row.value, dict):
             others["unknown"] += 1
@@ -42,6 +44,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
             ids[id_] += 1
         titles |= {name: row.value[name] for name in TITLES if isinstance(row.value.get(name), str)}
         project = project or project_of(row.value.get("cwd"))
+        shown |= calls_shown(row.value)
         record = record_of(row)
         if record is not None:
             records.append(record)
@@ -51,6 +54,12 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         raise ImportFailed(source.path, "a Claude Code file without a message", DETECT)
     session = session_id(source.stem if source.stem in ids or not ids else next(iter(ids)))
     flaws = [*source.flaws, *left_out(others, source.name)]
+    if unread := shown.keys() - {record.call for record in records if record.kind == "answer"}:
+        text = (
+            f"{len(unread)} calls of sub-agents, {sum(shown[call] for call in unread):,} prompt tokens, stand in "
+            f"progress records only and are not billed; read the sub-agents' own files too"
+        )
+        flaws.append(Flaw(code="progress_usage", where=source.name, text=text))
     if len(ids) > 1:
         text = f"records of {len(ids)} session ids, imported as one session {session}"
         flaws.append(Flaw(code="several_sessions", where=source.name, text=text))
@@ -70,6 +79,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
                 flaws=(*(() if made else flaws), *own),
                 title=None if name is not None else next((titles[t] for t in TITLES if t in titles), None),
                 project=project,
+                sub_context=name is not None,
             )
         )
     if not made:
@@ -111,7 +121,7 @@ def _conversation(
     taken.discard("")
     if not drafts:
         return None
-    flaws = [*_flaws_of(history, source.name), *writer.flaws]
+    flaws = [*_flaws_of(history), *told(writer.left_behind, source.name), *writer.flaws]
     if copies:
         text = f"{len(copies)} records repeat answers of the main conversation and were left out"
         flaws.append(Flaw(code="replayed", where=copies[0].where, text=text))
@@ -119,7 +129,7 @@ def _conversation(
     return (*lead, *drafts), [*flaws, *doubts]
 
 
-def _flaws_of(history: History, where: str) -> Iterable[Flaw]:
+def _flaws_of(history: History) -> Iterable[Flaw]:
     lost = [record for branch in history.branches for record in branch]
     sorts = [
         ("abandoned_branch", lost, f"on {len(history.branches)} abandoned branches are not history"),

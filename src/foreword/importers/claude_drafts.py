@@ -1,18 +1,20 @@
 """The history of a Claude Code conversation to drafts."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from itertools import groupby
 from typing import Any
 
 from foreword.codecs.billing import billing_of
+from foreword.codecs.doubts import UNREADABLE
 from foreword.core.block import ToolResult
-from foreword.core.event import Answered, Body, Draft, ForeignNoted, Said, ToolReturned, Trust
+from foreword.core.event import Answered, Body, Called, Draft, ForeignNoted, Said, ToolReturned, Trust
 from foreword.core.usage import Usage
 from foreword.importers.claude_people import by_author, written_by_person
 from foreword.importers.claude_records import Record
 from foreword.importers.claude_tree import History
 from foreword.importers.decode import Unreadable, bare, decode, decode_usage, raw_of
 from foreword.importers.imported import Flaw
+from foreword.importers.left_behind import paid
 
 FORMAT = "claude-code"
 WIRE = "anthropic"
@@ -22,13 +24,15 @@ REASONING = ("thinking", "redacted_thinking")
 class Writer:
     """Write the records of one conversation as drafts; `flaws` collects what could not be written.
 
-    `side`: it is a sidechain, whose user records are the main agent's words.
+    `side`: it is a sidechain, whose user records are the main agent's words. `left_behind`: how many of the calls
+    written are not history.
     """
 
     def __init__(self, source: str, *, side: bool) -> None:
         self.source = source
         self.side = side
         self.flaws: list[Flaw] = []
+        self.left_behind = 0
 
     def drafts(self, history: History) -> list[Draft]:
         """Return the drafts in file order; [] when the conversation holds no message.
@@ -51,6 +55,7 @@ class Writer:
         said = any(not isinstance(draft.body, ForeignNoted) for _, drafts in placed for draft in drafts)
         for branch in history.branches:
             placed.append((branch[0].line, [self._branch(branch)]))
+        placed += self._left_behind(history, calls)
         placed.sort(key=lambda pair: pair[0])
         return [draft for _, drafts in placed for draft in drafts] if said else []
 
@@ -65,6 +70,19 @@ class Writer:
             del calls[records[0].call]
             text = "the last answer holds reasoning only so far; it is read when the file has grown"
             self.flaws.append(Flaw(code="unfinished_answer", where=records[0].where, text=text))
+
+    def _left_behind(
+        self, history: History, kept: Container[tuple[str, str]]
+    ) -> Iterator[tuple[int, list[Draft]]]:
+        """Write the calls whose answers are no history; one that lost some of its records only is none."""
+        calls: dict[tuple[str, str], list[Record]] = {}
+        for record in (*history.retracted, *(record for branch in history.branches for record in branch)):
+            if record.kind == "answer" and record.call not in kept:
+                calls.setdefault(record.call, []).append(record)
+        for records in calls.values():
+            drafts = [paid(draft) for draft in self._answer(records)]
+            self.left_behind += sum(isinstance(draft.body, Called) for draft in drafts)
+            yield records[0].line, drafts
 
     def _drafts_of(self, record: Record) -> Iterator[Draft]:
         match record.kind:
@@ -81,7 +99,7 @@ class Writer:
                 pass
 
     def _answer(self, records: Sequence[Record]) -> Iterator[Draft]:
-        first, last = records[0], records[-1]
+        first, last = records[0], next(filter(_is_counted, reversed(records)), records[-1])
         content = _each_call_once([block for record in records for block in _blocks(record, self.flaws)])
         try:
             message = decode(WIRE, {"role": "assistant", "content": content})
@@ -90,28 +108,30 @@ class Writer:
             return
         stops = [record.message.get("stop_reason") for record in records]
         bill = billing_of(WIRE, {"usage": last.message.get("usage")})
+        usage, unreadable = self._usage(last)
         body = Answered(
             message=message,
             model=_string(first.message.get("model")),
             stop_reason=next((stop for stop in reversed(stops) if isinstance(stop, str)), None),
             response_id=_string(first.message.get("id")),
-            usage=self._usage(last),
+            call="/".join(first.call) if all(first.call) else None,
+            usage=usage,
             partial=any(record.data.get("isAbortedMidStream") is True for record in records),
             terms=bill.terms,
             compactions=bill.compactions,
-            doubts=bill.doubts,
+            doubts=(*bill.doubts, *unreadable),
         )
         for code in bill.doubts:
             text = "the counts of its usage do not add up; no token was left out"
             self.flaws.append(Flaw(code=code, where=last.where, text=text))
         yield self._draft(first, body, "model")
 
-    def _usage(self, record: Record) -> Usage | None:
+    def _usage(self, record: Record) -> tuple[Usage | None, tuple[str, ...]]:
         try:
-            return decode_usage(WIRE, record.message.get("usage"))
+            return decode_usage(WIRE, record.message.get("usage")), ()
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable_usage", where=record.where, text=str(error)))
-            return None
+            return None, (UNREADABLE,)
 
     def _said(self, record: Record) -> Iterator[Draft]:
         content = _blocks(record, self.flaws)
@@ -199,6 +219,14 @@ def _each_call_once(blocks: Sequence[Any]) -> list[Any]:
             calls.add(block["id"])
         kept.append(block)
     return kept
+
+
+def _is_counted(record: Record) -> bool:
+    """Whether a record says what its call used; other lines of the call may say nothing, or zeros."""
+    try:
+        return decode_usage(WIRE, record.message.get("usage")) is not None
+    except Unreadable:
+        return False
 
 
 _ID_MEMBERS = {"tool_use": "id", "tool_result": "tool_use_id"}

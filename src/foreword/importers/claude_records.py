@@ -5,6 +5,7 @@ from typing import Any, Literal
 
 from msgspec import Struct
 
+from foreword.importers.decode import Unreadable, decode_usage
 from foreword.importers.source import Row
 
 CHAINED = frozenset({"user", "assistant", "system", "attachment", "progress"})
@@ -79,6 +80,24 @@ def record_of(row: Row) -> Record | None:
         timestamp=data["timestamp"] if isinstance(data.get("timestamp"), str) else "",
         data={} if type_ == "progress" else {key: data[key] for key in data if key != "toolUseResult"},
     )
+
+
+def calls_shown(data: dict[str, Any]) -> dict[tuple[str, str], int]:
+    """Return the call of a sub-agent that a progress record shows, with the tokens of its prompt; {}: it shows none.
+
+    Such records are for the screen; the sub-agent's own file, which may be gone, holds the call.
+    """
+    match data:
+        case {"type": "progress", "data": {"message": {"message": {"id": str(id_)} as message} as shown}}:
+            request = shown.get("requestId")
+        case _:
+            return {}
+    try:
+        usage = decode_usage("anthropic", message.get("usage"))
+    except Unreadable:
+        return {}
+    call = id_, request if isinstance(request, str) else ""
+    return {call: usage.total_input or 0} if usage is not None else {}
 
 
 def microseconds(timestamp: str) -> int | None:

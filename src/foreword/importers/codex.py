@@ -13,6 +13,7 @@ from foreword.errors import ImportFailed
 from foreword.importers.codex_thread import FORMAT, Thread
 from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
 from foreword.importers.inferred import inferred_lead
+from foreword.importers.left_behind import told
 from foreword.importers.source import DETECT, Row, Source
 
 ECHOES = frozenset({"user_message", "agent_message", "agent_reasoning", "agent_reasoning_raw_content"})
@@ -27,7 +28,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
     metas = [row.value["payload"] for row in listed if row.value.get("type") == "session_meta"]
     # A fork repeats the meta of the thread that it left; its own stands first, or is named by the file.
     own = next((meta for meta in metas if _id(meta) and _id(meta) in source.stem), metas[0] if metas else {})
-    thread = Thread(source.name, side=isinstance(own.get("source"), dict))
+    thread = Thread(source.name, _id(own), side=isinstance(own.get("source"), dict))
     base = own.get("base_instructions")
     thread.instruct(
         base=base.get("text") if isinstance(base, dict) else base,
@@ -46,6 +47,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         raise ImportFailed(source.path, "a Codex rollout without a message", DETECT)
     lead, doubts = inferred_lead(drafts, FORMAT, source.name)
     flaws = [*source.flaws, *left_out(others, source.name), *_strange(metas, own, source.name), *thread.flaws]
+    flaws += told(thread.left_behind, source.name)
     if unbilled := thread.unbilled():
         text = f"{unbilled} answers have no token counts in the file"
         flaws.append(Flaw(code="usage_missing", where=source.name, text=text))
@@ -57,6 +59,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         flaws=(*flaws, *doubts),
         title=title,
         project=project_of(own.get("cwd")),
+        sub_context=thread.side,
     )
     return [one]
 

@@ -6,10 +6,12 @@ token counts ends it, which stands after the results of its tools.
 
 from typing import Any
 
+from foreword.codecs.doubts import UNREADABLE
 from foreword.core.block import Block, Message, Text, Thinking
 from foreword.core.event import (
     Answered,
     Body,
+    Called,
     Draft,
     ForeignNoted,
     InstructionsSet,
@@ -35,6 +37,7 @@ from foreword.importers.codex_runs import returned
 from foreword.importers.codex_usage import NOTHING, Meter, Tokens
 from foreword.importers.decode import Unreadable, raw_of
 from foreword.importers.imported import Flaw, plain
+from foreword.importers.left_behind import paid
 from foreword.importers.source import Row
 
 FORMAT = "codex"
@@ -45,29 +48,43 @@ INSTRUCTIONS = ("base", "user", "developer")
 class _Answer:
     """A call of the model being gathered. `said_before`: somebody spoke since the call before it."""
 
-    def __init__(self, draft: Draft, *, said_before: bool) -> None:
+    def __init__(self, draft: Draft, call: str | None, *, said_before: bool) -> None:
         self.header = draft
+        self.call = call
         self.said_before = said_before
         self.model: str | None = None
         self.blocks: list[Block] = []
         self.usage: Usage | None = None
+        self.doubts: tuple[str, ...] = ()
         self.partial = False
 
     def draft(self) -> Draft:
         message = Message(role="assistant", blocks=tuple(self.blocks), wire=WIRE)
-        body = Answered(message=message, model=self.model, usage=self.usage, partial=self.partial)
+        body = Answered(
+            message=message,
+            model=self.model,
+            usage=self.usage,
+            partial=self.partial,
+            doubts=self.doubts,
+            call=self.call,
+        )
         return Draft(
             body=body, at=self.header.at, actor=FORMAT, origin=self.header.origin, trust=self.header.trust
         )
 
 
 class Thread:
-    """A thread being read. `side`: another agent started it, so that nobody in it is a person."""
+    """A thread being read. `side`: another agent started it, so that nobody in it is a person.
 
-    def __init__(self, source: str, *, side: bool) -> None:
+    `id_`: the thread's own, "" without. `left_behind`: how many of the calls written are not history.
+    """
+
+    def __init__(self, source: str, id_: str, *, side: bool) -> None:
         self.source = source
         self.side = side
         self.flaws: list[Flaw] = []
+        self.left_behind = 0
+        self._id = id_
         self._written: list[Draft | _Answer] = []
         self._turns: list[int] = []
         self._answer: _Answer | None = None
@@ -164,6 +181,8 @@ class Thread:
             billed = self._meter.read(payload)
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable_usage", where=row.where, text=str(error)))
+            if self._unbilled:
+                self._unbilled[-1].doubts = (UNREADABLE,)
             return
         if billed is None or billed.last == NOTHING:
             return
@@ -173,7 +192,7 @@ class Thread:
             self._merge(calls)
             calls = calls[:1]
         if calls:
-            calls[-1].usage = billed.last.usage
+            calls[-1].usage, calls[-1].doubts = billed.last.usage, ()
         if len(calls) == 2 and billed.rest.input:
             calls[0].usage, calls[0].partial = billed.rest.usage, False
         else:
@@ -197,8 +216,13 @@ class Thread:
         gone = self._written[start:]
         del self._written[start:], self._turns[max(0, len(self._turns) - turns) :]
         self._unbilled = [answer for answer in self._unbilled if answer in self._written]
-        calls = sum(isinstance(entry, _Answer) for entry in gone)
-        text = f"{turns} turns with {calls} model calls, taken back by a rollback"
+        calls = [entry.draft() for entry in gone if isinstance(entry, _Answer)]
+        self._written += [
+            entry for entry in gone if isinstance(entry, Draft) and isinstance(entry.body, Called)
+        ]
+        self._written += map(paid, calls)
+        self.left_behind += len(calls)
+        text = f"{turns} turns with {len(calls)} model calls, taken back by a rollback"
         self._note(row, "abandoned_branch", text)
         self.flaws.append(
             Flaw(code="abandoned_branch", where=row.where, text=f"{text}; they are not history")
@@ -208,7 +232,8 @@ class Thread:
         self._instructed(row)
         if self._answer is None:
             draft = self._draft(row, Answered(message=Message(role="assistant", blocks=())), "model")
-            self._answer = _Answer(draft, said_before=self._said)
+            call = f"{self._id}:{row.number}" if self._id else None
+            self._answer = _Answer(draft, call, said_before=self._said)
             self._answer.model = self._model
             self._written.append(self._answer)
             self._unbilled.append(self._answer)
@@ -260,9 +285,8 @@ class Thread:
 
     def _unclaimed(self, row: Row, tokens: Tokens) -> None:
         if tokens != NOTHING:
-            text = (
-                f"{tokens.input:,} input and {tokens.output:,} output tokens belong to no answer of the file"
-            )
+            told = ("?" if count is None else f"{count:,}" for count in (tokens.input, tokens.output))
+            text = "{} input and {} output tokens belong to no answer of the file".format(*told)
             self.flaws.append(Flaw(code="usage_without_answer", where=row.where, text=text))
 
     def _close(self) -> None:

@@ -47,8 +47,10 @@ def decode_usage(wire: str, usage: object) -> Usage | None:
 
     Raises Unreadable.
     """
-    if not isinstance(usage, dict) or not usage:
+    if usage is None or usage == {}:
         return None
+    if not isinstance(usage, dict):
+        raise Unreadable(f"usage: expected counts, got {type(usage).__name__}")
     try:
         read = _codec(wire).usage_from(usage)
     except CodecError as error:

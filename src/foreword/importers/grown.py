@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 from msgspec.structs import replace
 
-from foreword.core.event import Answered, Draft, Event, ToolsSet, UnseenPrefix
+from foreword.core.event import Answered, Called, Draft, Event, ToolsSet, UnseenPrefix
 from foreword.importers.imported import import_key
 
 
@@ -65,8 +65,8 @@ def _missing(recorded: Sequence[Draft | Event], read: Sequence[Draft]) -> tuple[
 def _matched(old: Sequence[_Piece], new: Sequence[_Piece]) -> tuple[list[tuple[int, int]], int]:
     """Pair equal pieces in order, and return how far the old ones were matched.
 
-    A later block of an answer may be missing in the old, or stand further on there: a result can arrive, and
-    be read, before the last call of its answer is written.
+    A later block of an answer, or a call left behind, may be missing in the old, or stand further on there: a result
+    can arrive, and be read, before the last call of its answer is written.
     """
     pairs: list[tuple[int, int]] = []
     late: dict[bytes, int] = {}
@@ -93,7 +93,8 @@ def _pieces(facts: Sequence[Draft | Event]) -> list[_Piece]:
         if key is None:
             continue
         if not isinstance(body, Answered) or not body.message.blocks:
-            pieces.append(_Piece(index, 0, key))
+            # A call left behind is no part of the past that was told: a recording may lack it.
+            pieces.append(_Piece(index, 1 if isinstance(body, Called) else 0, key))
             continue
         for block, value in enumerate(body.message.blocks):
             data = msgspec.json.encode((body.response_id, body.model, value), order="deterministic")

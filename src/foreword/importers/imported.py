@@ -27,7 +27,7 @@ class Imported(Struct, frozen=True, kw_only=True):
     `session` is the same each time the file is read, also after it grew. `drafts` are in log order, without
     the `SessionOpened` that the engine writes from `session`, `format` and `source` (the file's base name).
     What was inferred (`UnseenPrefix`, a `ToolsSet` of stubs) comes first. `project`: the folder that it was recorded
-    in; None: the file names none.
+    in; None: the file names none. `sub_context`: another agent began it, so its calls are billed as such.
     """
 
     session: str
@@ -37,6 +37,7 @@ class Imported(Struct, frozen=True, kw_only=True):
     flaws: tuple[Flaw, ...] = ()
     title: str | None = None
     project: str | None = None
+    sub_context: bool = False
 
 
 def project_of(folder: object) -> str | None:

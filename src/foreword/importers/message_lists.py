@@ -1,7 +1,8 @@
 """Lists of messages, as frameworks and benchmarks store them, to sessions.
 
 The list is one of messages, an object with `messages`, or a result row of tau-bench (`traj`); the wire whose
-messages they are is the only difference between the formats.
+messages they are is the only difference between the formats. Where a `response` stands beside `messages`, as in the
+logs of calls that OpenHands writes, it is the answer to them.
 """
 
 import hashlib
@@ -12,6 +13,7 @@ from typing import Any
 
 import msgspec
 
+from foreword.codecs.doubts import UNREADABLE
 from foreword.core.block import Block, Message, Text, ToolResult, plain_text
 from foreword.core.event import (
     Answered,
@@ -38,11 +40,12 @@ from foreword.importers.decode import (
 from foreword.importers.detect import messages_of, shape_of
 from foreword.importers.imported import Flaw, Imported, plain, session_id
 from foreword.importers.inferred import stubs_flaw, tool_stubs, unseen_prefix
+from foreword.importers.pi_blocks import cost_of
 from foreword.importers.source import DETECT, Row, Source
 
 RESPONSES = (("response",), ("extra", "response"), ())
 """Where tools keep the response that a message came from, as paths in the message; (): beside its members."""
-READ = frozenset({"response", "usage", "model", "id", "stop_reason", "type"})
+READ = frozenset({"response", "response_cost", "usage", "model", "id", "stop_reason", "type"})
 """Members that are read for what they say of the call, and so not missed."""
 # fmt: off
 MEMBERS = {
@@ -68,6 +71,8 @@ def sessions(rows: Iterable[Row], source: Source, format_: str) -> list[Imported
             loose.append(row)
         elif shape in ("document", "result"):
             places = [Row("message", number, m) for number, m in enumerate(messages_of(row.value), 1)]
+            if row.value.get("response") is not None:
+                places.append(Row("response", 1, _answer_of(row.value)))
             found.append(Conversation(source, format_, row.value, places, f"{row.where}, ").imported())
         else:
             others.append(row)
@@ -178,20 +183,23 @@ class Conversation:
         stop = _at(choices[0], ()).get("finish_reason") if isinstance(choices, list) and choices else None
         stop = stop or response.get("stop_reason")
         id_ = response.get("id")
+        usage, doubts = self._usage(where, response.get("usage"))
         return Answered(
             message=message,
             model=model if isinstance(model, str) and model else None,
             stop_reason=stop if isinstance(stop, str) else None,
             response_id=id_ if isinstance(id_, str) else None,
-            usage=self._usage(where, response.get("usage")),
+            recorded_cost_usd=cost_of({"cost": {"total": value.get("response_cost")}}),
+            usage=usage,
+            doubts=doubts,
         )
 
-    def _usage(self, where: str, usage: object) -> Usage | None:
+    def _usage(self, where: str, usage: object) -> tuple[Usage | None, tuple[str, ...]]:
         try:
-            return decode_usage(self.format, usage)
+            return decode_usage(self.format, usage), ()
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable_usage", where=where, text=str(error)))
-            return None
+            return None, (UNREADABLE,)
 
     def _inferred(self, lead: Sequence[Draft], drafts: Sequence[Draft]) -> Iterator[Draft]:
         if any(isinstance(draft.body, ToolsSet) for draft in lead):
@@ -235,6 +243,16 @@ class Conversation:
         return Draft(
             body=body, actor=self.format, origin=f"{self.format}:{self.source.name}:{where}", trust=trust
         )
+
+
+def _answer_of(document: dict[str, Any]) -> Any:
+    """Return the message of a logged response, with the response and its cost beside it; what holds none, as it is."""
+    response = document["response"]
+    choices = _at(response, ()).get("choices")
+    message = _at(choices[0], ("message",)) if isinstance(choices, list) and choices else response
+    if not isinstance(message, dict) or "role" not in message:
+        return response
+    return {**message, "response": response, "response_cost": document.get("cost")}
 
 
 def _joined(instructions: Sequence[Draft]) -> list[Draft]:

@@ -8,6 +8,7 @@ from collections.abc import Iterable
 from foreword.errors import ImportFailed
 from foreword.importers.imported import Flaw, Imported, left_out, project_of, session_id
 from foreword.importers.inferred import inferred_lead
+from foreword.importers.left_behind import told
 from foreword.importers.pi_drafts import FORMAT, Writer
 from foreword.importers.pi_entries import Entry, History, entry_of, history_of
 from foreword.importers.source import DETECT, Row, Source
@@ -26,6 +27,7 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
         raise ImportFailed(source.path, "a session of pi without a message", DETECT)
     lead, doubts = inferred_lead(drafts, FORMAT, source.name)
     flaws = [*source.flaws, *left_out(writer.others, source.name), *_flaws_of(history, header, source.name)]
+    flaws += told(writer.left_behind, source.name)
     names = [entry.data["name"] for entry in entries if _names(entry)]
     one = Imported(
         session=session_id(header.id if header else source.stem),

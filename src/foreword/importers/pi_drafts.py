@@ -7,11 +7,13 @@ from typing import Any
 
 from msgspec import UNSET
 
+from foreword.codecs.doubts import UNREADABLE
 from foreword.core.block import Message, Text, ToolResult, plain_text
-from foreword.core.event import Answered, Body, Draft, ForeignNoted, Said, ToolReturned, Trust
+from foreword.core.event import Answered, Body, Called, Draft, ForeignNoted, Said, ToolReturned, Trust
 from foreword.core.usage import Usage
 from foreword.importers.decode import Unreadable, raw_of
 from foreword.importers.imported import Flaw, plain
+from foreword.importers.left_behind import paid
 from foreword.importers.pi_blocks import answer_blocks, cost_of, usage_of, wire_of, words
 from foreword.importers.pi_entries import Entry, History
 
@@ -27,19 +29,23 @@ INJECTED: dict[str, Trust] = {"custom": "foreign", "hookMessage": "foreign", "br
 class Writer:
     """Write the entries of a conversation as drafts.
 
-    `flaws` collects what could not be written, `others` what is no part of the history.
+    `flaws` collects what could not be written, `others` what is no part of the history. `left_behind`: how many of
+    the calls written aren't either.
     """
 
     def __init__(self, source: str) -> None:
         self.source = source
         self.flaws: list[Flaw] = []
         self.others: Counter[str] = Counter()
+        self.left_behind = 0
 
     def drafts(self, history: History) -> list[Draft]:
         """Return the drafts in file order; [] when the path holds no message."""
         placed = [(entry.line, draft) for entry in history.path for draft in self._drafts_of(entry)]
         said = any(not isinstance(draft.body, ForeignNoted) for _, draft in placed)
-        placed += [(branch[0].line, self._branch(branch)) for branch in history.branches]
+        for branch in history.branches:
+            placed.append((branch[0].line, self._branch(branch)))
+            placed += [(entry.line, call) for entry in branch for call in self._left_behind(entry)]
         placed.sort(key=lambda pair: pair[0])
         return [draft for _, draft in placed] if said else []
 
@@ -61,6 +67,12 @@ class Writer:
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable", where=entry.where, text=f"{error}; kept as a note"))
             yield self._note(entry, "unreadable", str(error), raw_of(entry.data))
+
+    def _left_behind(self, entry: Entry) -> Iterator[Draft]:
+        if entry.message.get("role") == "assistant":
+            calls = [paid(draft) for draft in self._drafts_of(entry)]
+            self.left_behind += sum(isinstance(draft.body, Called) for draft in calls)
+            yield from calls
 
     def _message(self, entry: Entry) -> Draft:
         message = entry.message
@@ -86,8 +98,8 @@ class Writer:
     def _answer(self, entry: Entry, message: dict[str, Any]) -> Draft:
         """Write a call of the model; one that failed before anything was counted is a note."""
         stop, model = _string(message.get("stopReason")), _string(message.get("model"))
-        usage = self._usage(entry, message.get("usage"))
-        if stop in FAILED and usage is None:
+        usage, doubts = self._usage(entry, message.get("usage"))
+        if stop in FAILED and usage is None and not doubts:
             note = ForeignNoted(
                 code=FAILED[stop],
                 where=entry.where,
@@ -104,18 +116,20 @@ class Writer:
             model=model,
             stop_reason=stop,
             response_id=_string(message.get("responseId")),
+            call=entry.name,
             usage=usage,
             recorded_cost_usd=cost_of(message.get("usage")),
             partial=stop in FAILED,
+            doubts=doubts,
         )
         return self._draft(entry, body, "model")
 
-    def _usage(self, entry: Entry, usage: object) -> Usage | None:
+    def _usage(self, entry: Entry, usage: object) -> tuple[Usage | None, tuple[str, ...]]:
         try:
-            return usage_of(usage)
+            return usage_of(usage), ()
         except Unreadable as error:
             self.flaws.append(Flaw(code="unreadable_usage", where=entry.where, text=str(error)))
-            return None
+            return None, (UNREADABLE,)
 
     def _returned(self, message: dict[str, Any]) -> ToolReturned:
         id_ = message.get("toolCallId")

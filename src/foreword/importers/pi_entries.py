@@ -33,6 +33,12 @@ class Entry(Struct, frozen=True, kw_only=True):
         return microseconds(timestamp) if isinstance(timestamp, str) else None
 
     @property
+    def name(self) -> str | None:
+        """What the entry is called in every copy: ids are short, so with its time; None: it lacks one of both."""
+        id_, timestamp = self.data.get("id"), self.data.get("timestamp")
+        return f"{id_}@{timestamp}" if isinstance(id_, str) and isinstance(timestamp, str) else None
+
+    @property
     def message(self) -> dict[str, Any]:
         """The message of an entry that holds one; {} for others."""
         message = self.data.get("message")

@@ -136,16 +136,18 @@ class Source:
             yield Row("item", number, item)
 
     def _jsonl(self, lines: Iterator[tuple[int, bytes]]) -> Iterator[Row]:
-        for number, line in lines:
+        following = next(lines, None)
+        while following is not None:
+            (number, line), following = following, next(lines, None)
             try:
                 value, mended = parse(line)
             except NotJson as error:
-                self._skip(number, line, str(error).partition(" at line ")[0])
+                self._skip(number, line, str(error).partition(" at line ")[0], last=following is None)
                 continue
             if isinstance(value, dict):
                 yield self._row(number, value, mended)
             else:
-                self._skip(number, line, "JSON, but no object")
+                self._skip(number, line, "JSON, but no object", last=False)
         if self._bad > NAMED_LINES:
             text = f"{self._bad - NAMED_LINES} more lines are no JSON objects and were skipped"
             self.flaws.append(Flaw(code="malformed_line", where=self.name, text=text))
@@ -157,10 +159,11 @@ class Source:
         ]
         return row
 
-    def _skip(self, number: int, line: bytes, fault: str) -> None:
+    def _skip(self, number: int, line: bytes, fault: str, *, last: bool) -> None:
+        """Note a line that is left out. ``last``: none follows, so that its writer may not have come to its end."""
         self._bad += 1
-        if not line.endswith(b"\n"):
-            text = f"the last line is cut off and was skipped ({len(line)} bytes)"
+        if last:
+            text = f"the last line is no whole record and was skipped ({len(line)} bytes)"
             self.flaws.append(Flaw(code="torn_line", where=f"line {number}", text=text))
         elif self._bad <= NAMED_LINES:
             text = f"skipped: {fault}"

@@ -1,0 +1,85 @@
+"""Forks that sync made: their names, and the one that a list belongs to which contradicts a log.
+
+A process that is started again opens its session by the first name, and a caller goes to and fro between two versions
+of his past. Both come back to a list that was recorded before: it goes on there, where its answers have their usage.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from foreword.core.event import SessionOpened
+from foreword.engine.last_list import FACTS, Recorded
+from foreword.engine.matching import Side, compare
+from foreword.store.store import Store
+
+if TYPE_CHECKING:
+    from foreword.engine.session import Session
+
+ORIGIN = "sync"
+"""Of the event that opens such a fork: others are their caller's own, and no list of another session goes there."""
+
+LOOKED = 16
+"""Forks whose logs are read, the newest: a caller who edits his past before each call waits for them each time."""
+
+
+def free_name(store: Store, session: str) -> str:
+    """Return a name for a fork that no session has, in few looks also among thousands."""
+    root = _root(session)
+    taken, free = 0, 1
+    while store.holds(f"{root}~{free}"):
+        taken, free = free, 2 * free
+    while free - taken > 1:
+        middle = (taken + free) // 2
+        taken, free = (middle, free) if store.holds(f"{root}~{middle}") else (taken, middle)
+    return f"{root}~{free}"
+
+
+def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] | None:
+    """Return the session to which a list only adds, and the last event that it shares with this one.
+
+    ``given``: the whole list, which contradicts event ``differs`` here. It is looked for among the forks that sync
+    made of the same log, and that log itself; of several the one that holds most of the list, then the newest.
+    None: there is none, or no store.
+    """
+    store = session.store
+    if store is None:
+        return None
+    own = next((e.seq + 1 for e in reversed(session.events[:differs]) if e.kind in FACTS), 1)
+    top = _top(session, own)
+    made = f"{_root(top)}~"
+    forks = [fork.id for fork in store.forks(top, since=own - 1) if fork.id.startswith(made)]
+    found: tuple[str, int] | None = None
+    most = -1
+    for name in (*forks[: -LOOKED - 1 : -1], top):
+        if name == session.id:
+            continue
+        events = [*session.events[:own], *store.load(name, since=own)]
+        openings = [event for event in events[own:] if isinstance(event.body, SessionOpened)]
+        if not all(event.origin == ORIGIN or event.body.session == top for event in openings):
+            continue
+        compared = compare(Recorded(events), given)
+        if compared.differs is None and len(compared.known) > most:
+            pairs = zip(session.events, events, strict=False)
+            shared = next((n for n, (one, other) in enumerate(pairs) if one.link != other.link), own)
+            found, most = (name, shared - 1), len(compared.known)
+    return found
+
+
+def fork_place(session: Session, differs: int) -> int:
+    """Return the last event to share with a new fork: where this one was itself only opened, they become siblings."""
+    return next(e.seq for e in reversed(session.events[:differs]) if not e.seq or e.kind != "session_opened")
+
+
+def _top(session: Session, own: int) -> str:
+    """Return the log from which sync forked this one, over any others, at event ``own`` or behind it."""
+    top = session.id
+    for seq, opened in reversed(session.view.fold.openings):
+        if opened.parent is None or seq < own or session.events[seq].origin != ORIGIN:
+            break
+        top = opened.parent[0]
+    return top
+
+
+def _root(session: str) -> str:
+    return session.split("~")[0]
