@@ -346,7 +346,10 @@ def test_keys_that_foreword_writes_itself_are_refused() -> None:
         (
             {
                 "messages": [
-                    {"role": "assistant", "content": [{"type": "tool_use", "name": "n", "input": {}}]}
+                    {
+                        "role": "assistant",
+                        "content": [{"type": "tool_use", "id": 7, "name": "n", "input": {}}],
+                    }
                 ]
             },
             "messages.0.content.0.id",

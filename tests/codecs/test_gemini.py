@@ -357,8 +357,8 @@ def test_what_is_refused() -> None:
         ({"parts": [{"text": 5}]}, "contents.0.parts.0.text"),
         ({"parts": [{"functionCall": {"args": {}}}]}, "contents.0.parts.0.functionCall.name"),
         (
-            {"parts": [{"functionResponse": {"name": "t", "response": "x"}}]},
-            "contents.0.parts.0.functionResponse.response",
+            {"parts": [{"functionResponse": {"name": 7, "response": {}}}]},
+            "contents.0.parts.0.functionResponse.name",
         ),
     ],
 )

@@ -2,8 +2,11 @@
 
 import json
 
+import pytest
+
 from foreword.codecs.gemini import GeminiCodec
-from foreword.core.block import Image, Message, Opaque, Text, ToolCall, ToolResult
+from foreword.codecs.parts import tool_name
+from foreword.core.block import Image, Message, Opaque, Text, ToolCall, ToolResult, ToolSpec
 
 CODEC = GeminiCodec()
 PNG = "iVBORw0KGgpJRU5E"
@@ -71,3 +74,16 @@ def test_a_call_without_a_name_and_its_result_have_one_name() -> None:
         "name": named["name"],
         "response": {"output": "out"},
     }
+
+
+@pytest.mark.parametrize("name", ["3d_render", "-x", "9"])
+def test_a_name_begins_with_a_letter_or_an_underscore(name: str) -> None:
+    """This provider refuses others: its definition, call and result are spelled alike, as no other name is."""
+    call = Message(role="assistant", blocks=(ToolCall(id="a", name=name, arguments="{}"),))
+    defined = json.loads(CODEC.tool(ToolSpec(name=name, schema={"type": "object"})).data)["name"]
+    asks = json.loads(CODEC.message(call, thinking=False)[0].data)["functionCall"]["name"]
+    answers = json.loads(CODEC.results([ToolResult(call_id="a")], call)[0].data)["functionResponse"]["name"]
+    assert defined == asks == answers
+    assert defined[0] == "_"
+    assert defined not in ("_" + name, tool_name("_" + name))
+    assert tool_name(name) == name

@@ -340,7 +340,7 @@ def test_keys_that_foreword_writes_itself_are_refused() -> None:
         ({"role": "robot", "content": "x"}, "messages.0.role"),
         ({"role": "user", "content": 5}, "messages.0.content"),
         ({"role": "user", "content": [{"type": "text"}]}, "messages.0.content.0.text"),
-        ({"role": "tool", "content": "x"}, "messages.0.tool_call_id"),
+        ({"role": "tool", "tool_call_id": 7, "content": "x"}, "messages.0.tool_call_id"),
         ({"role": "assistant", "tool_calls": [{"id": "a"}]}, "messages.0.tool_calls.0.function"),
         (
             {"role": "assistant", "tool_calls": [{"id": "a", "function": {"arguments": "{}"}}]},

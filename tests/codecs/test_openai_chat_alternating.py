@@ -5,15 +5,21 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from foreword.core.block import Image, Message, Text, ToolCall, ToolSpec
+import pytest
+
+from foreword.codecs import CODECS, codec
+from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolSpec
 from foreword.core.catalog import Catalog
 from foreword.core.event import Draft, Said
 from foreword.engine.session import Session
+from foreword.errors import InvalidArgument
+from foreword.testing.deepseek_referee import DeepSeekReferee
 from foreword.testing.script import Answer, Call
 from tests.histories import PIXEL, Script, digests, referee_for, target_of
 
 STRICT = Catalog.load().override('[[model]]\nid = "gpt-6.1-sol"\nstrict_alternation = true\n')
 TARGET = target_of("openai-chat", catalog=STRICT)
+CALL = ToolCall(id="c", name="bash", arguments="{}")
 
 
 def opened() -> Session:
@@ -113,3 +119,34 @@ def test_a_change_of_the_server_starts_an_epoch() -> None:
         {"role": "user", "content": "first"},
         {"role": "user", "content": "second"},
     ]
+
+
+def test_deepseek_takes_turns_and_gets_its_reasoning_back_beside_calls() -> None:
+    """Elsewhere it ignores reasoning, which would stand between the texts of one message."""
+    row = Catalog.load().override('[[model]]\nid = "deepseek-flash"\nstrict_alternation = true\n')
+    target = target_of("deepseek", catalog=row)
+    session = Session.open(None, "turns", target=target)
+    session.say("a")
+    session.say("b")
+    thoughts = [Thinking(text=text) for text in ("first", "second")]
+    before = session.compile()
+    for blocks in ((thoughts[0], Text(text="x")), (thoughts[1], Text(text="y"), CALL)):
+        session.answered(Message(role="assistant", blocks=blocks, wire="deepseek"))
+    session.returned("c", "out")
+    compiled = session.compile()
+    assert DeepSeekReferee().judge(compiled.body).violations == ()
+    assert digests(compiled)[: before.size] == digests(before)
+    said = json.loads(compiled.body)["messages"]
+    assert [one["role"] for one in said] == ["user", "assistant", "tool"]
+    assert (said[0]["content"], said[1]["content"]) == ("a\n\nb", "x\n\ny")
+    assert said[1]["reasoning_content"] == "second"
+
+
+def test_a_wire_of_items_has_no_turns() -> None:
+    """It is said, not passed over; each other wire has its codec."""
+    for wire in CODECS:
+        if wire == "openai-responses":
+            with pytest.raises(InvalidArgument, match="no turns"):
+                codec(wire, alternating=True)
+        else:
+            assert codec(wire, alternating=True).wire == wire

@@ -394,9 +394,9 @@ def test_what_is_refused() -> None:
         ({"content": "x"}, "input.0.role"),
         ({"role": "robot", "content": "x"}, "input.0.role"),
         ({"role": "user", "content": [{"type": "input_text"}]}, "input.0.content.0.text"),
-        ({"type": "function_call", "name": "t", "arguments": "{}"}, "input.0.call_id"),
+        ({"type": "function_call", "call_id": 7, "name": "t", "arguments": "{}"}, "input.0.call_id"),
         ({"type": "function_call", "call_id": "a", "arguments": "{}"}, "input.0.name"),
-        ({"type": "function_call_output", "output": "x"}, "input.0.call_id"),
+        ({"type": "function_call_output", "call_id": [], "output": "x"}, "input.0.call_id"),
         ({"type": "reasoning", "summary": [5]}, "input.0.summary.0"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
+import msgspec
 import pytest
 
 from foreword.codecs import codec
@@ -82,3 +83,15 @@ def test_a_later_usage_mends_an_earlier_one() -> None:
     decoder = Decoder("gemini")
     decoder.feed(events(payloads, named=False))
     assert decoder.end().usage == codec("gemini").decode_response(BODIES["gemini"]()).usage
+
+
+@pytest.mark.parametrize("wire", ["openai-chat", "deepseek", "openai-responses", "gemini"])
+def test_a_total_without_the_prompt_is_not_written(wire: str) -> None:
+    """The output alone is no total, and the response reads back with as little known as before."""
+    given = codec(wire).decode_response(BODIES[wire]())
+    response = msgspec.structs.replace(given, usage=Usage(output=5), extra=None)
+    written = codec(wire).encode_response(response)
+    counts = written[COUNTS[wire][0]]
+    assert {"total_tokens", "totalTokenCount"}.isdisjoint(counts)
+    read = codec(wire).decode_response(written).usage
+    assert (read.total_input, read.output) == (None, 5)

@@ -4,9 +4,13 @@ from __future__ import annotations
 
 import pytest
 
+from foreword.compiler.compile import Compiled
 from foreword.compiler.manifest import Sketch, manifest
+from foreword.compiler.passes import cheapen, reduce
+from foreword.compiler.passes.reduce import Sizes
 from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import idle_seconds
+from foreword.core.economics import LEAST
 from foreword.core.event import EpochStarted, Rewritten
 from foreword.core.price import picodollars
 from foreword.core.sealing import SCHEMA, decode_body, encode_body
@@ -86,6 +90,20 @@ def test_a_cold_cache_is_the_moment_to_clear() -> None:
 def test_short_sessions_and_agents_without_a_reader_are_left_alone(steps: int, reader: str) -> None:
     """Under 60,000 tokens nothing is cleared for its price, nor what the agent could not read back."""
     assert reasons(walked(steps, PRICED, idle=3_600, reader=reader)) == ["start"]
+
+
+def test_a_short_session_is_not_even_measured(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is too short to be cleared costs no look at all of it in every step."""
+    measured: list[int] = []
+
+    def sizes_of(compiled: Compiled) -> Sizes:
+        measured.append(compiled.predicted)
+        return reduce.sizes_of(compiled)
+
+    monkeypatch.setattr(cheapen, "sizes_of", sizes_of)
+    walked(30, PRICED)
+    assert measured
+    assert min(measured) >= LEAST
 
 
 def test_the_figures_stand_in_the_manifest() -> None:

@@ -109,7 +109,7 @@ def test_what_is_withdrawn_is_told_and_the_next_base_says_what_is_left(wire: str
     said = b"".join(unit.data for unit in again.units)
     assert b"beta" not in said
     assert b"can be loaded when they are needed: gamma." in said
-    assert whys(made) == ["start", "manual"]
+    assert whys(made) == ["start", "instructions"]
 
 
 @pytest.mark.parametrize("wire", WIRES)
@@ -123,7 +123,7 @@ def test_an_offered_one_is_loaded(wire: str) -> None:
     made.offer([A, loaded(B), C])
     grown = asked(made)
     late = target.says(target.spec.late_tools)
-    assert whys(made) == (["start"] if late else ["start", "manual"])
+    assert whys(made) == (["start"] if late else ["start", "tools"])
     assert (digests(grown)[: first.size] == digests(first)) == late
     assert grown.counted > first.counted + 200
     assert "any more" not in grown.body.decode()
@@ -203,7 +203,19 @@ def test_what_a_search_found_counts_and_stays_defined() -> None:
         "beta",
         "read",
     ]
-    assert whys(made) == ["start", "manual"]
+    assert whys(made) == ["start", "tools"]
+
+
+def test_what_was_defined_later_counts_the_same_from_scratch() -> None:
+    """A reference is sized by what was known when it was first sent, so that marks stand where they stood."""
+    made = begun(target_of("anthropic"), SEARCH, A)
+    found_by_search(made, "beta")
+    made.say("use it")
+    asked(made)
+    made.offer([SEARCH, A, B])
+    made.say("go on")
+    compiled = asked(made)
+    assert from_scratch(made, compiled).counted == compiled.counted
 
 
 def test_a_reference_to_what_nobody_defined_gets_a_stub() -> None:

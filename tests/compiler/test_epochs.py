@@ -20,8 +20,8 @@ from tests.engine.sessions import answer, session, step
 from tests.histories import BOUND, MODELS, Script, digests, referee_for, target_of
 
 CHANGES: dict[str, tuple[Callable[[Session], object], str]] = {
-    "instructions": (lambda made: made.instruct("new rules"), "manual"),
-    "a tool of our reader's name": (lambda made: made.offer([ToolSpec(name="read")]), "manual"),
+    "instructions": (lambda made: made.instruct("new rules"), "instructions"),
+    "a tool of our reader's name": (lambda made: made.offer([ToolSpec(name="read")]), "tools"),
     "a revoked pin": (lambda made: made.revoke(1, "no longer"), "permission"),
     "an erased turn": (lambda made: made.erase([1], "asked"), "permission"),
 }

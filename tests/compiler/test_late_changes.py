@@ -77,7 +77,7 @@ def test_the_next_base_folds_the_change_in() -> None:
     assert [tool["name"] for tool in body["tools"]] == ["alpha", "beta", "read"]
     assert b"tool_addition" not in compiled.body
     assert compiled.betas == ()
-    assert whys(made) == ["start", "manual"]
+    assert whys(made) == ["start", "instructions"]
 
 
 def test_a_removed_tool_is_said_too() -> None:
@@ -107,7 +107,7 @@ def test_what_would_stand_beside_its_old_self_is_an_epoch(name: str, tools: list
     made = running(target_of("anthropic"))
     made.offer(tools)
     made.compile()
-    assert whys(made) == ["start", "manual"], name
+    assert whys(made) == ["start", "tools"], name
 
 
 def test_a_tool_that_comes_back_is_an_epoch() -> None:
@@ -116,7 +116,7 @@ def test_a_tool_that_comes_back_is_an_epoch() -> None:
     for tools in ([A, B], [A], [A, B]):
         made.offer(tools)
         made.compile()
-    assert whys(made) == ["start", "manual"]
+    assert whys(made) == ["start", "tools"]
     assert b"tool_removal" not in made.compile().body
 
 
@@ -139,7 +139,7 @@ def test_other_wires(wire: str, model: str, late: bool) -> None:
     grown = made.compile()
     assert referee_for(target).judge(grown.body).violations == ()
     assert (digests(grown)[: len(before)] == before) == late
-    assert whys(made) == (["start"] if late else ["start", "manual"])
+    assert whys(made) == (["start"] if late else ["start", "tools"])
     if late:
         item = plain(grown.body)["input"][-1]
         assert (item["type"], item["role"], item["tools"][0]["name"]) == (
@@ -149,7 +149,7 @@ def test_other_wires(wire: str, model: str, late: bool) -> None:
         )
         made.offer([B])
         made.compile()
-        assert whys(made) == ["start", "manual"]
+        assert whys(made) == ["start", "tools"]
 
 
 def test_a_new_call_of_a_late_tool_is_legal_under_bound_thinking() -> None:

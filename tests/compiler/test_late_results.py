@@ -9,7 +9,7 @@ import pytest
 from foreword.compiler.compile import Compiled
 from foreword.core.block import Image, Message, Text, ToolCall
 from foreword.core.catalog import Catalog
-from foreword.core.event import Answered, Draft
+from foreword.core.event import Answered, Draft, Rewritten
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
 from tests.engine.sessions import answer, call
@@ -144,3 +144,42 @@ def test_a_large_text_beside_a_picture_is_an_excerpt(wire: str) -> None:
     assert made.read(f"{made.alias}#{seq}.1").text == LOG
     assert made.target is not None
     assert (PIXEL.encode() in compiled.body) is (made.target.spec.vision is not False)
+
+
+def many(made: Session, count: int) -> list[tuple[int, str]]:
+    """Return results late, each told before the next comes and far below its limit; return (event, text) of them."""
+    told: list[tuple[int, str]] = []
+    for number in range(count):
+        text = "".join(f"run {number}, line {n} of its output\n" for n in range(20))
+        told.append((made.returned("a", text, exit_code=0), text))
+        made.compile()
+    return told
+
+
+@pytest.mark.parametrize("wire", MODELS)
+def test_many_small_late_results_fit(wire: str) -> None:
+    """What together is over the window becomes a summary that names them, but for the newest; it reads back."""
+    made = waiting(wire, window=5_000)
+    told = many(made, 25)
+    body = checked(made).body.decode()
+    assert "run 24, line 19" in body
+    assert "run 0, line 19" not in body
+    assert "late result of call a" in body
+    rewritten = [event.body for event in made.events if isinstance(event.body, Rewritten)]
+    assert {(body.how, body.epoch) for body in rewritten} == {("summarized", True)}
+    shortened = {seq for body in rewritten for replacement in body.replacements for seq in replacement.events}
+    assert {made.events[seq].kind for seq in shortened} == {"noticed"}
+    for seq, text in told:
+        assert made.read(f"{made.alias}#{seq}").text == text
+    answer(made, "So many.")
+    made.say("Good.")
+    many(made, 12)
+    checked(made)
+
+
+def test_without_a_reader_many_small_late_results_are_named() -> None:
+    """All of them have to stay."""
+    made = waiting(window=5_000, reader="none")
+    with pytest.raises(OverBudget) as raised:
+        many(made, 25)
+    assert len([name for name, _, _ in raised.value.required if "late result of call a" in name]) > 5

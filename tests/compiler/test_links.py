@@ -5,17 +5,22 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import msgspec
 import pytest
 
 from foreword.codecs.check import check
+from foreword.compiler.compile import Compiled
+from foreword.compiler.invariants.check import broken
 from foreword.compiler.manifest import manifest
 from foreword.compiler.passes.repair_pairs import UNKNOWN
-from foreword.core.block import Block, Opaque, Text, ToolSpec
+from foreword.core.block import Block, Opaque, Text, ToolCall, ToolSpec
 from foreword.core.event import EpochStarted, Repaired
 from foreword.engine.session import Session
-from tests.engine.sessions import answer, judged, plain, session
-from tests.histories import target_of
+from tests.engine.sessions import answer, call, judged, plain, session
+from tests.histories import TIGHT, digests, target_of
 
+OLDER = "claude-opus-4-7"
+"""A model that takes no system message in mid-conversation."""
 SEARCH = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {"query": "x"}}
 FOUND = {"type": "web_search_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
 TEXT = {"type": "text", "text": "I look."}
@@ -113,6 +118,98 @@ def test_a_change_waits_for_a_paused_turn() -> None:
     assert "loaded when they are needed: find" in json.dumps(found)
 
 
+def paused(made: Session, *more: ToolCall) -> Compiled:
+    """Answer with a call that the provider has under way; return the request that is sent then."""
+    made.say("hi")
+    answer(made, "I look.", Opaque(wire="anthropic", form="server_tool_use", raw=json.dumps(SEARCH)), *more)
+    for each in more:
+        made.returned(each.id, "out")
+    assert judged(made).violations == ()
+    return made.compile()
+
+
+def goes_on(made: Session, sent: Compiled) -> str:
+    """Let the provider go on with the turn as it was sent; return what is sent behind that."""
+    found = Opaque(wire="anthropic", form="web_search_tool_result", raw=json.dumps(FOUND))
+    answer(made, found, "So it is.")
+    made.say("go on")
+    assert judged(made).violations == ()
+    assert unpaired(made) == []
+    compiled = made.compile()
+    assert digests(compiled)[: sent.size] == digests(sent)
+    assert kinds(plain(compiled.body))[-1] == "web_search_tool_result"
+    return "".join(unit.data.decode() for _, unit in compiled.since(sent.size))
+
+
+def test_a_late_result_waits_for_a_paused_turn() -> None:
+    """The engine tells of it when the turn has ended; until then the manifest says that it waits."""
+    made = session(target_of("anthropic"))
+    made.say("build")
+    made.compile()
+    answer(made, call("late"))
+    made.returned("late", "started", run="running")
+    made.compile()
+    answer(made, "I wait.")
+    sent = paused(made)
+    seq = made.returned("late", "built", exit_code=0)
+    compiled = made.compile()
+    assert judged(made).violations == ()
+    assert compiled.body == sent.body
+    told = manifest(compiled, session="s", provider="anthropic", step=1, previous=None, violations=())
+    assert [(row["events"], row["how"]) for row in told["omitted"]] == [([seq], "dropped")]
+    assert "built" in goes_on(made, compiled)
+    assert "late result of call late" in made.compile().body.decode()
+
+
+@pytest.mark.parametrize("more", [(), (call("c"),)])
+def test_a_countdown_waits_for_a_paused_turn(more: tuple[ToolCall, ...]) -> None:
+    """Also where results of the client's stand behind the provider's call."""
+    policy = msgspec.structs.replace(TIGHT, countdown=0.1)
+    made = Session.open(None, "made", target=target_of("anthropic", betas=False), policy=policy)
+    sent = paused(made, *more)
+    made.task_budget(50_000)
+    compiled = made.compile()
+    assert judged(made).violations == ()
+    assert compiled.body == sent.body
+    assert "output tokens are left" in goes_on(made, compiled)
+
+
+def test_the_operator_may_speak_behind_a_paused_turn() -> None:
+    """By his own channel, where the wire has one: the turn goes on all the same."""
+    made = session(target_of("anthropic"))
+    sent = paused(made)
+    made.pin("a rule of ours")
+    made.offer([ToolSpec(name="find", deferred=True)])
+    compiled = made.compile()
+    assert judged(made).violations == ()
+    assert digests(compiled)[: sent.size] == digests(sent)
+    listed = plain(compiled.body)["messages"]
+    assert [message["role"] for message in listed] == ["user", "assistant", "system"]
+    assert [fault.rule for fault in check(listed, "anthropic")] == []
+    assert "loaded when they are needed: find" in goes_on(made, compiled)
+
+
+def test_a_call_that_the_model_passed_over_is_left_out() -> None:
+    """It answered without what the provider had under way: nobody waits for that any more."""
+    made = session(target_of("anthropic"))
+    paused(made)
+    answer(made, "No matter.")
+    made.pin("a rule of ours")
+    assert judged(made).violations == ()
+    compiled = made.compile()
+    assert kinds(plain(compiled.body)) == []
+    assert broken(compiled) == []
+
+
+def test_a_notice_in_the_users_channel_ends_a_pause() -> None:
+    """A model that has no other."""
+    made = session(target_of("anthropic", model=OLDER))
+    paused(made)
+    made.pin("a rule of ours")
+    assert judged(made).violations == ()
+    assert kinds(plain(made.compile().body)) == []
+
+
 @pytest.mark.parametrize(
     "last", [Text(text="Also"), Opaque(wire="openai-responses", form="shell_call", raw="{}")]
 )
@@ -138,6 +235,16 @@ def test_a_turn_that_paused_and_was_sent_is_rebuilt_when_the_user_speaks() -> No
     assert judged(made).violations == ()
     whys = [event.body.why for event in made.events if isinstance(event.body, EpochStarted)]
     assert whys == ["start", "permission"]
+
+
+def test_a_result_of_another_kind_is_no_answer_of_the_providers() -> None:
+    """A connector's result under the id of a search that is left out, since no tool is offered any more."""
+    made = session(target_of("anthropic"))
+    searched = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "tool_search_tool_bm25", "input": {}}
+    other = {"type": "mcp_tool_result", "tool_use_id": "srvtoolu_1", "content": []}
+    body = plain(made.sync([HI, said(searched, TEXT, other), ON]).request.body)
+    assert judged(made).violations == ()
+    assert kinds(body) == []
 
 
 SHELL = {"type": "shell_call", "call_id": "c1", "action": {"commands": ["make"]}, "status": "completed"}

@@ -5,17 +5,18 @@ from __future__ import annotations
 import hashlib
 import json
 import random
+import sys
 from typing import Any
 
 import pytest
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.manifest import Sketch, manifest
-from foreword.core.block import ToolSpec
+from foreword.core.block import Thinking, ToolSpec
 from foreword.core.event import Rewritten
 from foreword.core.request import CATEGORIES
 from foreword.engine.session import Session
-from tests.engine.sessions import session, step
+from tests.engine.sessions import answer, session, step
 from tests.histories import FACTS, TIGHT, TURNS, Walk, counting_clock, digests, examples, target_of
 
 NUMBER = (int, float)
@@ -120,7 +121,7 @@ def test_a_break_is_explained_and_a_growth_is_none() -> None:
     new = made.compile()
     prefix = made_of(made, new, Sketch(grown))["prefix"]
     assert prefix["broke"]["layer"] == "tools"
-    assert prefix["broke"]["cause"] == "manual"
+    assert prefix["broke"]["cause"] == "tools"
     assert made.events[prefix["broke"]["event"]].kind == "epoch_started"
 
 
@@ -190,3 +191,18 @@ def test_what_is_left_out_names_its_way_back(reader: str) -> None:
     }
     summarised = {seq for seq, entry in omitted.items() if entry["how"] == "summary"}
     assert not shown & summarised
+
+
+def test_a_text_that_is_left_out_is_counted_and_not_held() -> None:
+    """A manifest of one session keeps nothing of it in the process, such as what is erased later."""
+    made = session()
+    made.say("go")
+    thought = "".join(["what the model ", "thought of by itself ", "and nobody asked for"])
+    answer(made, Thinking(text=thought), "done")
+    made.say("on")
+    compiled = made.compile()
+    held = sys.getrefcount(thought)
+    (entry,) = made_of(made, compiled)["omitted"]
+    assert entry["tokens"] == compiled.target.counter.count(thought)
+    assert made_of(made, compiled)["omitted"] == [entry]
+    assert sys.getrefcount(thought) == held

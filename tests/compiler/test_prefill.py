@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from foreword.compiler.compile import Compiled
-from foreword.core.block import Block, Message, Text
+from foreword.core.block import Block, Message, Text, Thinking
 from foreword.core.catalog import Catalog
 from foreword.core.event import EpochStarted
 from foreword.engine.session import Session
@@ -73,6 +73,18 @@ def test_a_blank_message_leaves_the_text_before_it_last() -> None:
     session = opened()
     answer(session, "b ")
     session.say(" \n")
+    compiled = session.compile()
+    assert texts(compiled) == [["a \n"], ["b"]]
+    assert from_scratch(session, compiled).body == compiled.body
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "gemini"])
+@pytest.mark.parametrize("behind", [[], [Text(text="\n")], [Text(text="")]])
+def test_reasoning_behind_the_last_text_leaves_it_last(wire: str, behind: list[Block]) -> None:
+    """An answer cut in its second reasoning: no request ends in that, so the text before it is the last."""
+    session = opened()
+    cut = (Text(text="b \n"), Thinking(text="t", signature="S"), *behind)
+    session.answered(Message(role="assistant", blocks=cut, wire=wire))
     compiled = session.compile()
     assert texts(compiled) == [["a \n"], ["b"]]
     assert from_scratch(session, compiled).body == compiled.body

@@ -26,6 +26,21 @@ def summary_of(made: Session, limit: int = 600) -> str:
     return summarize(made.view, items, limit, made.target)
 
 
+def test_a_fork_names_both_logs() -> None:
+    """What its parent recorded is read by the parent's name, what it recorded itself by its own."""
+    made = session()
+    made.say("go")
+    step(made, 1, "one")
+    fork = made.fork(made.view.position - 1, "child")
+    first = len(fork.events)
+    step(fork, 2, "two")
+    head = summary_of(fork).split("\n", 1)[0]
+    assert f"{made.alias}#N" in head
+    assert f"{fork.alias}#N" in head
+    assert head.endswith(f" from #{first}")
+    assert fork.alias not in summary_of(made)
+
+
 def outcome(result: str | None, *, is_error: bool = False) -> str:
     """Return the line that tells how a command ended."""
     made = session()

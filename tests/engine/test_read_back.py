@@ -41,6 +41,22 @@ def test_the_read_tool_has_the_name_that_requests_offer() -> None:
     assert made.read_tool is None
 
 
+def test_the_name_stays_when_the_agents_own_read_goes() -> None:
+    """What a base offers is what an excerpt and a summary name, once the tool of that name is gone, too."""
+    made = session(target_of("anthropic", model="claude-fable-5-1"))
+    made.offer((ToolSpec(name="read"), ToolSpec(name="bash")))
+    made.say("go")
+    made.compile()
+    step(made, 1, "out")
+    made.compile()
+    made.offer((ToolSpec(name="bash"),))
+    step(made, 2, "lorem ipsum " * 9_000)
+    compiled = made.compile()
+    assert len(made.view.fold.epochs) == 1
+    assert made.read_tool == compiled.epoch.body.read_tool == "foreword_read"
+    assert set(re.findall(r"(\w+)\(ref=", compiled.body.decode().replace('\\"', '"'))) == {"foreword_read"}
+
+
 def told_calls(body: bytes) -> set[str]:
     """Return the references in the read calls that a request names."""
     return {

@@ -495,7 +495,9 @@ def test_processes_at_once_keep_one_limit(tmp_path: Path) -> None:
     """Each call costs a dollar and is predicted to cost less, so at most three and what is under way fit."""
     Store.open(tmp_path).close()
     running = [
-        subprocess.Popen([sys.executable, "-c", CALLS, str(tmp_path), name], stdout=subprocess.PIPE, text=True)
+        subprocess.Popen(
+            [sys.executable, "-c", CALLS, str(tmp_path), name], stdout=subprocess.PIPE, text=True
+        )
         for name in "ab"
     ]
     made = [int(process.communicate(timeout=120)[0]) for process in running]

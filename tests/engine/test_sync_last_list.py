@@ -423,7 +423,7 @@ STEPS = (
     *GROWTH, *GROWTH, *GROWTH, *GROWTH, mark_the_end, mark_the_end, as_objects, change_form, remind, nothing,
     edit_and_undo, set_system, set_tools, shorten_one, answer, answer, say, late, pin, repeat_an_id, repeat_an_id,
     switch, refused, elsewhere, instructions_first, carelessly, erase, compact, mutate, edit, drop_last, cut,
-    restart, restart,
+    refused, restart, restart,
 )  # fmt: skip
 
 

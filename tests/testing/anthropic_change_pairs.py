@@ -35,6 +35,11 @@ def effort(value: str) -> dict[str, Any]:
     return system([], output_config={"effort": value})
 
 
+def budgeted(**members: Any) -> dict[str, Any]:
+    """Return a request with a task budget."""
+    return body(output_config={"task_budget": members})
+
+
 BUDGET = {"task_budget": {"type": "tokens", "total": 20_000}}
 
 CHANGE_PAIRS = [
@@ -45,6 +50,9 @@ CHANGE_PAIRS = [
     ),
     Pair("tool_conflict", body(ASK, added(TOOL), tools=[TOOL]), body(ASK, added(OTHER), tools=[TOOL])),
     Pair("late_effort", body(ASK, effort("extreme")), body(ASK, effort("low"))),
+    Pair("clear_at", body(ASK, system("a", clear_at="later")), body(ASK, system("a", clear_at="never"))),
+    Pair("task_budget", budgeted(type="tokens"), budgeted(type="tokens", total=9, remaining=None)),
+    Pair("task_budget", budgeted(type="dollars", total=9), budgeted(type="tokens", total=9)),
     Pair(
         "change_beta",
         body(ASK, removed("look"), tools=[TOOL]),

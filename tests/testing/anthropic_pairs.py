@@ -2,12 +2,13 @@
 
 from foreword.testing.facts import ModelFacts
 from foreword.testing.script import Answer, Call
-from tests.testing.anthropic_change_pairs import CHANGE_PAIRS
+from tests.testing.anthropic_change_pairs import CHANGE_PAIRS, betas
 from tests.testing.anthropic_deferred_pairs import DEFERRED_PAIRS
 from tests.testing.anthropic_parts import (
     ASK,
     BETA,
     BUDGETED,
+    COMPACTS,
     HIDDEN,
     HOUR,
     MARK,
@@ -25,6 +26,8 @@ from tests.testing.anthropic_parts import (
     call,
     called,
     called_after_thinking,
+    edits,
+    fallen,
     folded,
     found,
     result,
@@ -258,6 +261,13 @@ OPTIONS = [
         body(tools=[TOOL], tool_choice={"type": "auto"}),
         {"facts": ModelFacts(forced_tool_choice=False)},
     ),
+    Pair(
+        "thread_alone",
+        body(thread={"type": "create"}, context_management={"edits": []}),
+        body(thread={"type": "create"}),
+    ),
+    Pair("thread_alone", body(thread={"type": "create"}, cache_control=MARK), body(cache_control=MARK)),
+    Pair("edit_kind", body(context_management=edits("clear_all")), body(context_management=edits(COMPACTS))),
     Pair("effort", body(output_config={"effort": "extreme"}), body(output_config={"effort": "xhigh"})),
     Pair(
         "beta",
@@ -265,6 +275,34 @@ OPTIONS = [
         body(context_management={"edits": []}),
         headers={},
         legal_headers=BETA,
+    ),
+    Pair(
+        "beta",
+        body(context_management=edits(COMPACTS)),
+        body(context_management=edits(COMPACTS)),
+        headers=betas("context-management-2025-06-27"),
+        legal_headers=betas("compact-2026-01-12"),
+    ),
+    Pair(
+        "beta",
+        body(thread={"type": "create"}),
+        body(thread={"type": "create"}),
+        headers={},
+        legal_headers=betas("message-threads-2026-08-12"),
+    ),
+    Pair(
+        "beta",
+        body(mcp_servers=[]),
+        body(mcp_servers=[]),
+        headers={},
+        legal_headers=betas("mcp-client-2026-09-15"),
+    ),
+    Pair(
+        "beta",
+        body(thinking={"type": "adaptive", "display": "updates"}),
+        body(thinking={"type": "adaptive", "display": "omitted"}),
+        headers={},
+        legal_headers={},
     ),
     Pair(
         "beta",
@@ -328,6 +366,13 @@ THINKING = [
         thought(lambda m: m[2:]),
         thought(lambda m: [user(text(ASK["content"], cache_control=MARK)), *m[1:]]),
         TALK,
+    ),
+    Pair("fallback_moved", fallen(0, 2, 3), fallen(0, 1, 2, 3)),
+    Pair("fallback_moved", fallen(1, 0, 2, 3), fallen(1, 2, 3)),
+    Pair(
+        "thinking_display",
+        body(thinking={"type": "adaptive", "display": "full"}),
+        body(thinking={"type": "adaptive", "display": "summarized"}),
     ),
     Pair("bound_chain", three_thoughts(0, 2), three_thoughts(1, 2), TALK),
     Pair(

@@ -4,6 +4,7 @@ from typing import Any
 
 import msgspec
 
+from foreword.testing.anthropic_referee import AnthropicReferee
 from foreword.testing.facts import ModelFacts
 from foreword.testing.referee import Referee
 from foreword.testing.script import Answer
@@ -125,6 +126,29 @@ def three_thoughts(*kept: int) -> Any:
     return build
 
 
+def fallen(*kept: int) -> Any:
+    """After an answer that another model took over in the middle, keep some of its blocks, in this order."""
+
+    def build(referee: Referee[Any]) -> dict[str, Any]:
+        assert isinstance(referee, AnthropicReferee)
+        assert referee.judge(msgspec.json.encode(body())).status == 200
+        over = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}, "trigger": None}
+        blocks = [_signed("s0"), over, _signed("s2"), text("So.")]
+        referee.answered(blocks)
+        return body(ASK, assistant(*(blocks[index] for index in kept)), ASK)
+
+    return build
+
+
+def _signed(signature: str) -> dict[str, Any]:
+    return {"type": "thinking", "thinking": f"before {signature}", "signature": signature}
+
+
+def edits(*kinds: str) -> dict[str, Any]:
+    """Edits of the context of some kinds."""
+    return {"edits": [{"type": kind} for kind in kinds]}
+
+
 def folded(change: Any) -> Any:
     """Let the referee summarise, `change` its block, and go on after it."""
 
@@ -149,6 +173,7 @@ def called_after_thinking(*after: dict[str, Any]) -> Any:
 
 TALK = {"script": [Answer(thinking="Hm.", text="North."), Answer(thinking="So.", text="South.")] * 2}
 SMALL = {"facts": ModelFacts(window=2_000, max_output=None)}
+COMPACTS = "compact_20260112"
 BUDGETED = {"facts": ModelFacts(thinking_types=frozenset({"enabled", "disabled"}))}
 PREFILLED = {"facts": ModelFacts(prefill=True)}
 

@@ -43,6 +43,11 @@ def call(name: str = "look", **members: Any) -> dict[str, Any]:
     return {"functionCall": {"name": name, "args": {}}, "thoughtSignature": PLACEHOLDER, **members}
 
 
+def named(name: str, id_: str) -> dict[str, Any]:
+    """A call with an id."""
+    return call(functionCall={"id": id_, "name": name, "args": {}})
+
+
 def unsigned(name: str = "look") -> dict[str, Any]:
     """A call without a signature."""
     return {"functionCall": {"name": name, "args": {}}}
@@ -76,8 +81,8 @@ def looped(change: Callable[[list[dict[str, Any]]], Any], *after: Any) -> Any:
         assert status == 200, answer
         parts = answer["candidates"][0]["content"]["parts"]
         change(parts)
-        count = sum("functionCall" in part for part in parts)
-        return body(ASK, model(*parts), user(*[response()] * count), *after)
+        names = [part["functionCall"]["name"] for part in parts if "functionCall" in part]
+        return body(ASK, model(*parts), user(*map(response, names)), *after)
 
     return build
 
@@ -192,6 +197,35 @@ TURNS = [
         "response_count",
         body(ASK, model(call(), unsigned()), user(response())),
         body(ASK, model(call(), unsigned()), user(response(), response())),
+    ),
+    Pair(
+        "response_match",
+        body(ASK, model(call("look")), user(response("listen"))),
+        body(ASK, model(call("look")), user(response("look"))),
+    ),
+    # Each response takes a call; calls of one turn are answered in any order.
+    Pair(
+        "response_match",
+        body(ASK, model(call("look"), unsigned("listen")), user(response("look"), response("look"))),
+        body(ASK, model(call("look"), unsigned("listen")), user(response("listen"), response("look"))),
+    ),
+    Pair(
+        "response_match",
+        body(ASK, model(named("look", "a")), user(response(id="b"))),
+        body(ASK, model(named("look", "a")), user(response(id="a"))),
+    ),
+    # One that names no id takes what those that do leave.
+    Pair(
+        "response_match",
+        body(ASK, model(named("look", "a"), unsigned()), user(response(id="a"), response(id="a"))),
+        body(ASK, model(named("look", "a"), unsigned()), user(response(), response(id="a"))),
+    ),
+    Pair(
+        "response_match",
+        body(
+            ASK, model(named("look", "a"), unsigned("listen")), user(response(), response("listen", id="a"))
+        ),
+        body(ASK, model(named("look", "a"), unsigned("listen")), user(response(id="a"), response("listen"))),
     ),
     Pair(
         "call_cut",

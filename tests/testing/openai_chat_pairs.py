@@ -18,6 +18,11 @@ def body(*messages: Any, **members: Any) -> dict[str, Any]:
     return {"model": "m", "messages": list(messages) or [ASK], **members}
 
 
+def cached(**options: Any) -> dict[str, Any]:
+    """A request with options of the prompt cache."""
+    return body(prompt_cache_options=options)
+
+
 def call(identity: str, **members: Any) -> dict[str, Any]:
     """A tool call."""
     return {"id": identity, "type": "function", "function": {"name": "look", "arguments": "{}"}, **members}
@@ -171,6 +176,9 @@ OPTIONS = [
         body(said("user", [text("a", prompt_cache_breakpoint={"mode": "auto"})])),
         body(said("user", [text("a", prompt_cache_breakpoint={"mode": "explicit"})])),
     ),
+    Pair("cache_options", cached(mode="none"), cached(mode="explicit")),
+    Pair("cache_options", cached(ttl="12h"), cached(ttl="30m")),
+    Pair("cache_options", body(prompt_cache_retention="1h"), body(prompt_cache_retention="24h")),
     Pair("window", body(said("user", "word " * 3_000)), body(), SMALL),
     Pair("window", body(max_completion_tokens=1_999), body(max_completion_tokens=1_900), SMALL),
     Pair("window", body(said("user", "word " * 900)), body(said("user", "word " * 100)), NARROW),

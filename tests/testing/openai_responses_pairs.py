@@ -29,6 +29,11 @@ def body(*items: Any, **members: Any) -> dict[str, Any]:
     return {"model": "m", "input": list(items) or [ASK], **members}
 
 
+def cached(**options: Any) -> dict[str, Any]:
+    """A request with options of the prompt cache."""
+    return body(prompt_cache_options=options)
+
+
 def call(identity: str = "c1", **members: Any) -> dict[str, Any]:
     """A function call."""
     return {"type": "function_call", "call_id": identity, "name": "look", "arguments": "{}", **members}
@@ -88,6 +93,13 @@ def looped(*kept: str, change: dict[str, Any] | None = None) -> Any:
         return body(ASK, *made, *answers)
 
     return build
+
+
+def patched(referee: Referee[Any]) -> dict[str, Any]:
+    """Leave out what the referee said, and use the id of its call for a patch."""
+    used = {"call_id": thought(referee)[2]["call_id"]}
+    asks = {"type": "apply_patch_call", **used, "operation": {"type": "delete_file"}}
+    return body(ASK, asks, {"type": "apply_patch_call_output", **used, "status": "completed"})
 
 
 def silent(*after: dict[str, Any], called: bool) -> Any:
@@ -199,6 +211,9 @@ MEMBERS = [
         body(ASK, {"type": "compaction_trigger"}, ASK),
         body(ASK, {"type": "compaction_trigger"}),
     ),
+    Pair("cache_options", cached(mode="none"), cached(mode="implicit")),
+    Pair("cache_options", cached(ttl="5m"), cached(ttl="12h")),
+    Pair("cache_options", body(prompt_cache_retention="1h"), body(prompt_cache_retention="in_memory")),
     Pair(
         "breakpoint",
         body(said("user", [text("a", prompt_cache_breakpoint={"mode": "auto"})])),
@@ -275,6 +290,8 @@ PAIRING = [
     Pair("reasoning_alone", silent(SAID, called=False), silent(SAID, called=True), SILENT),
     Pair("reasoning_missing", looped("look"), looped("reasoning", "message", "look"), THOUGHTFUL),
     Pair("reasoning_missing", looped("bare look"), looped("reasoning", "message", "bare look"), THOUGHTFUL),
+    # A call of another kind is another call, though it has the same id.
+    Pair("reasoning_missing", looped("look"), patched, THOUGHTFUL),
     Pair("reasoning_missing", looped("message"), looped("reasoning", "message"), THOUGHTFUL),
     Pair(
         "sealed_forged",

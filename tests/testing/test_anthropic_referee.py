@@ -160,6 +160,21 @@ def test_drop_block_drops_from_the_first_mismatch_on_and_says_so() -> None:
     assert [entry["path"] for entry in answer["input_transformations"]] == list(verdict.dropped)
 
 
+def test_unsigned_thinking_of_a_recorded_answer_is_not_asked_for() -> None:
+    """No service gave it, and none takes it: the call that it led to stands alone."""
+    referee = AnthropicReferee()
+    called = {"type": "tool_use", "id": "toolu_1", "name": "look", "input": {}}
+    back = {"type": "tool_result", "tool_use_id": "toolu_1", "content": "sea"}
+    for thought, code in (
+        ({"type": "thinking", "thinking": "Hm."}, []),
+        ({"type": "thinking", "thinking": "Hm.", "signature": "S"}, ["turn_thinking"]),
+    ):
+        assert judged(referee, body(ASK, tools=[TOOL])).status == 200
+        referee.answered([thought, called])
+        verdict = judged(referee, body(ASK, assistant(called), user(back), tools=[TOOL]))
+        assert [v.code for v in verdict.violations] == code
+
+
 def test_a_recorded_answer_is_bound_like_an_own_one() -> None:
     """A foreign thought passes where foreign signatures do; once noted as an answer, its prefix binds it."""
     referee = AnthropicReferee(accept_foreign_signatures=True)

@@ -98,7 +98,8 @@ def test_recorded_answers_sign_like_own_ones() -> None:
     }
     assert judged(referee, body(ASK, model(again), user(response()))).violations == ()
     other = {"functionCall": {"name": "listen", "args": {}}, "thoughtSignature": "ab+/cd=="}
-    assert judged(referee, body(ASK, model(other), user(response()))).violations[0].code == "signature_moved"
+    moved = judged(referee, body(ASK, model(other), user(response("listen"))))
+    assert moved.violations[0].code == "signature_moved"
     referee.answered(model(other))
     assert judged(referee, body(ASK, model(again), user(response()))).violations == ()
 

@@ -186,6 +186,38 @@ def test_recorded_answers_bind_like_own_ones() -> None:
     assert judged(referee, body(output(), previous_response_id="resp_1")).status == 200
 
 
+@pytest.mark.parametrize("ids", [("", ""), ("k", "k")])
+def test_a_call_is_known_by_its_own_id_where_its_call_id_is_given_anew(ids: tuple[str, str]) -> None:
+    """A recorded call id may be empty or stand twice, and no request may send it so."""
+    referee = OpenAIResponsesReferee(accept_foreign_signatures=True)
+    items: list[Any] = [ASK]
+    for number, id_ in enumerate(ids):
+        thought = {
+            "type": "reasoning",
+            "id": f"rs_{number}",
+            "summary": [],
+            "encrypted_content": f"E{number}",
+        }
+        called = {"type": "function_call", "id": f"fc_{number}", "name": "look", "arguments": "{}"}
+        assert judged(referee, body(*items)).violations == ()
+        referee.answered([thought, {**called, "call_id": id_}])
+        items += [thought, {**called, "call_id": f"c{number}"}, output(f"c{number}")]
+    assert judged(referee, body(*items)).violations == ()
+    without_first = body(ASK, *items[2:])
+    assert [v.code for v in judged(referee, without_first).violations] == ["reasoning_missing"]
+
+
+def test_reasoning_that_is_only_stored_is_looked_for_by_the_items_id() -> None:
+    """A call that comes without its item id asks for none; with it, the id leads to the reasoning."""
+    referee = OpenAIResponsesReferee(accept_foreign_signatures=True)
+    called = {"type": "function_call", "id": "fc_1", "call_id": "c", "name": "look", "arguments": "{}"}
+    assert judged(referee, body(ASK)).violations == ()
+    referee.answered([{"type": "reasoning", "id": "rs_1", "summary": []}, called])
+    assert judged(referee, body(ASK, without(called, "id"), output("c"))).violations == ()
+    codes = [v.code for v in judged(referee, body(ASK, called, output("c"))).violations]
+    assert codes == ["reasoning_missing"]
+
+
 def test_reasoning_that_can_not_come_back_is_not_asked_for() -> None:
     """Neither sealed nor stored, it may not be sent; what it led to stands without it."""
     thought = {"id": "rs_1", "type": "reasoning", "summary": [{"type": "summary_text", "text": "so"}]}

@@ -87,3 +87,29 @@ def test_a_broken_request_gets_a_verdict(referee: Referee[Any], pairs: list[Any]
             assert all(violation.text for violation in verdict.violations)
         assert referee.judge(raw, {}).status == verdict.status
     assert {200, 400} <= statuses <= {200, 400, 404}
+
+
+def test_halves_of_characters_in_a_recorded_answer_are_what_a_service_says() -> None:
+    """A record may hold them, a request can't: it has U+FFFD there, and is no other prefix for that."""
+    half, whole = "a \ud83d", "a \ufffd"
+    ask = {"role": "user", "content": [{"type": "text", "text": "Where?"}]}
+
+    def said(text: str) -> list[dict[str, Any]]:
+        thought = {"type": "thinking", "thinking": "", "signature": "S"}
+        return [{"type": "text", "text": text}, thought, {"type": "text", "text": "b"}]
+
+    claude = AnthropicReferee(accept_foreign_signatures=True)
+    request = {"model": "m", "max_tokens": 10, "messages": [ask]}
+    assert claude.judge(msgspec.json.encode(request)).violations == ()
+    claude.answered(said(half))
+    request["messages"] = [ask, {"role": "assistant", "content": said(whole)}, ask]
+    assert claude.judge(msgspec.json.encode(request)).violations == ()
+
+    call = {"functionCall": {"name": "look", "args": {"at": half}}, "thoughtSignature": "UzE="}
+    GeminiReferee().answered({"role": "model", "parts": [{"text": half}, call]})
+
+    responses = OpenAIResponsesReferee()
+    body = {"model": "m", "input": [{"role": "user", "content": "Where?"}]}
+    assert responses.judge(msgspec.json.encode(body)).violations == ()
+    part = {"type": "output_text", "text": half, "annotations": []}
+    responses.answered([{"type": "message", "id": "msg_1", "role": "assistant", "content": [part]}])

@@ -41,6 +41,7 @@ def command(ctx: click.Context) -> None:
     help="Folder of the request bodies, as 00007.request.json for step 7; needs --provider.",
 )
 @click.option("--provider", metavar="P", type=click.Choice(options.WIRES), help="Wire of the bodies.")
+@options.catalog
 @options.format
 @options.session
 @options.store
@@ -49,6 +50,7 @@ def explain(
     source: str,
     bodies: Path | None,
     provider: str | None,
+    catalog: str | None,
     format_: str | None,
     chosen: str | None,
     store: str | None,
@@ -56,6 +58,7 @@ def explain(
 ) -> None:  # fmt: skip
     """Explain every break of the cache in FILE, or in SESSION of the store: cause, evidence, cost, mend."""
     from foreword.core.prices import Prices
+    from foreword.engine.catalog_file import load_catalog
     from foreword.evals.cache_explain import breaks_of, explained
 
     if (bodies is None) != (provider is None):
@@ -65,7 +68,7 @@ def explain(
         raise click.UsageError(
             f"--bodies belong to one session; choose it with --session: {', '.join(calls)}"
         )
-    prices = Prices()
+    prices = Prices(load_catalog(catalog))
     breaks = [one for name, made in calls.items() for one in breaks_of(made, name, prices)]
     if bodies is not None and provider is not None:
         from foreword.evals.cache_bodies import beside_bodies

@@ -24,19 +24,30 @@ TOP = 12
 
 @click.command("stats", epilog=EPILOG)
 @click.argument("source", metavar="FILE|SESSION")
+@options.catalog
 @options.format
 @options.session
 @options.store
 @options.as_json
-def command(source: str, format_: str | None, chosen: str | None, store: str | None, as_json: bool) -> None:
+def command(
+    source: str,
+    catalog: str | None,
+    format_: str | None,
+    chosen: str | None,
+    store: str | None,
+    as_json: bool,
+) -> None:
     """Measure the sessions of FILE, or SESSION of the store."""
     from foreword.cli.source import pick, sessions_of
+    from foreword.core.prices import Prices
+    from foreword.engine.catalog_file import load_catalog
     from foreword.evals.stats import stats
 
+    prices = Prices(load_catalog(catalog))
     sessions = sessions_of(source, format_=format_, place=store)
     if chosen is not None:
         sessions = [pick(sessions, chosen, source)]
-    measured = [stats(session) for session in sessions]
+    measured = [stats(session, prices) for session in sessions]
     if as_json:
         emit_json(measured[0] if len(measured) == 1 else {"sessions": measured})
         return

@@ -10,7 +10,7 @@ from importlib import import_module
 from typing import cast
 
 from foreword.codecs.decoded import WireCodec
-from foreword.errors import UnknownWire
+from foreword.errors import InvalidArgument, UnknownWire
 
 CODECS = {
     "anthropic": "foreword.codecs.anthropic:AnthropicCodec",
@@ -21,18 +21,26 @@ CODECS = {
 }
 
 
-ALTERNATING = {"openai-chat": "foreword.codecs.openai_chat_alternating:AlternatingChatCodec"}
-"""Wire -> its codec for servers on which user and assistant must take turns; the other wires merge neighbours anyway,
-or have no such servers."""
+ALTERNATING = {
+    "anthropic": CODECS["anthropic"],
+    "openai-chat": "foreword.codecs.openai_chat_alternating:AlternatingChatCodec",
+    "deepseek": "foreword.codecs.deepseek_alternating:AlternatingDeepSeekCodec",
+    "gemini": CODECS["gemini"],
+}
+"""Wire -> its codec for servers on which user and assistant must take turns; one that merges neighbours anyway is its
+own. A list of items, as of OpenAI Responses, has no turns."""
 
 
 def codec(wire: str, *, alternating: bool = False) -> WireCodec:
     """Return the codec of a wire; ``alternating``: for a server that refuses two neighbours of one role.
 
-    Raises: UnknownWire, which lists the known ones.
+    Raises: UnknownWire, which lists the known ones; InvalidArgument for a wire that has no turns.
     """
     if wire not in CODECS:
         raise UnknownWire(wire, tuple(CODECS))
-    found = ALTERNATING.get(wire, CODECS[wire]) if alternating else CODECS[wire]
+    if alternating and wire not in ALTERNATING:
+        takes = f"False (strict_alternation): {wire} sends items, which have no turns; or another wire"
+        raise InvalidArgument("codec", "alternating", True, takes)
+    found = (ALTERNATING if alternating else CODECS)[wire]
     module, _, name = found.partition(":")
     return cast(WireCodec, getattr(import_module(module), name)())

@@ -109,7 +109,7 @@ def _ttls(value: Any, at: At) -> list[str | None]:
 def decode_response(body: Any) -> Response:
     """Read a response: JSON bytes, a plain mapping or an SDK object. Raises: MalformedResponse."""
     at = At(WIRE, response=True)
-    members = at.body(body)
+    members = at.own(at.body(body))
     if members.get("type") == "error":
         raise at.fault("an error, not a message")
     usage, counts, doubts = counted(at / "usage", members.get("usage"), usage_from)
@@ -212,10 +212,10 @@ def _block(value: Any, at: At, found: list[str | None]) -> Block:
     kind = at.string(members, "type")
     match kind:
         case "text":
-            return Text(text=at.string(members, "text"), extra=others(members, "type", "text"))
+            return Text(text=at.words(members, "text"), extra=others(members, "type", "text"))
         case "thinking":
             return Thinking(
-                text=at.string(members, "thinking"),
+                text=at.text(members, "thinking") or "",
                 signature=at.text(members, "signature") or None,
                 extra=others(members, "type", "thinking", "signature"),
             )
@@ -223,7 +223,7 @@ def _block(value: Any, at: At, found: list[str | None]) -> Block:
             return Thinking(data=at.string(members, "data"), extra=others(members, "type", "data"))
         case "tool_use":
             return ToolCall(
-                id=at.string(members, "id"),
+                id=at.id(members, "id"),
                 name=at.string(members, "name"),
                 arguments=at.arguments(members, "input"),
                 extra=others(members, "type", "id", "name", "input"),
@@ -237,18 +237,18 @@ def _block(value: Any, at: At, found: list[str | None]) -> Block:
 
 
 def _result(members: dict[str, Any], at: At, found: list[str | None]) -> ToolResult:
-    content = members.get("content")
+    content = (at / "content").output(members.get("content"))
     parts: list[Text | Image | Opaque] = []
     if isinstance(content, str):
         parts += [Text(text=content)] if content else []
-    elif content is not None:
-        for i, item in enumerate((at / "content").items(content)):
+    else:
+        for i, item in enumerate(content):
             part = _block(item, at / "content" / i, found)
             if not isinstance(part, Text | Image | Opaque):
                 raise (at / "content" / i).fault("a block that can't stand in a tool result")
             parts.append(part)
     return ToolResult(
-        call_id=at.string(members, "tool_use_id"),
+        call_id=at.id(members, "tool_use_id"),
         content=tuple(parts),
         is_error=members.get("is_error") is True,
         extra=others(members, "type", "tool_use_id", "content", "is_error"),

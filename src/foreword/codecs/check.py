@@ -140,7 +140,7 @@ def _compacted(message: dict[str, Any]) -> bool:
 def _served(message: dict[str, Any]) -> bool:
     """Whether an assistant message ends in a tool that the provider ran."""
     kinds = [str(block.get("type")) for block in _blocks(message)[-1:]]
-    return any(kind == "server_tool_use" or kind.endswith("_tool_result") for kind in kinds)
+    return any(kind in ("server_tool_use", "mcp_tool_use") or kind.endswith("_tool_result") for kind in kinds)
 
 
 def _anthropic_empty(message: dict[str, Any], index: int, *, last: bool) -> Iterator[Fault]:

@@ -7,12 +7,13 @@ thinks unless the request says ``thinking: {"type": "disabled"}``.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import Any, Final, cast
 
 from msgspec.structs import replace
 
+from foreword.codecs.decoded import Mark
 from foreword.codecs.known import KNOWN
 from foreword.codecs.openai_chat import OpenAIChatCodec
 from foreword.codecs.openai_chat_blocks import REASONING
@@ -53,6 +54,12 @@ class DeepSeekCodec(OpenAIChatCodec):
     decode_response = staticmethod(partial(decode_response, wire=WIRE))
     encode_response = staticmethod(partial(encode_response, wire=WIRE))
     usage_from = staticmethod(partial(usage_from, wire=WIRE))
+
+    def decode_marks(
+        self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None
+    ) -> tuple[Mark, ...]:
+        """Return (): the vendor serves no marks."""
+        return ()
 
     def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]:
         """Encode as the Chat wire does; a developer's message is a system message here."""

@@ -24,7 +24,7 @@ from foreword.codecs.gemini_parts import ID_LIMIT, SIGNATURE, WIRE, Form, messag
 from foreword.codecs.keys import key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
-from foreword.codecs.parts import members, tool_name
+from foreword.codecs.parts import lettered_name, members
 from foreword.core.block import Block, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
@@ -91,7 +91,7 @@ class GeminiCodec(NothingLate):
         """Encode a tool as a function's declaration; one of the provider's own is sent as its members stand."""
         extra = members(tool.extra, WIRE, own=False)
         served = bool(extra) and not tool.description and not tool.schema and tool.name in extra
-        value: dict[str, Any] = {"name": tool_name(tool.name)}
+        value: dict[str, Any] = {"name": lettered_name(tool.name)}
         if tool.description:
             value["description"] = tool.description
         if tool.schema and "parameters" not in extra:

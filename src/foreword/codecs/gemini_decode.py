@@ -27,6 +27,8 @@ from foreword.core.request import Params
 from foreword.core.usage import Usage
 
 ROLES: dict[str, Role] = {"user": "user", "model": "assistant", "function": "user"}
+_WORDS = {"text", "thought", SIGNATURE}
+"""Members of a part that is words; one of these alone is none of another kind though its text is null."""
 _USAGE = (
     "promptTokenCount",
     "cachedContentTokenCount",
@@ -86,7 +88,7 @@ def decode_response(body: Any) -> Response:
     first under `candidate`. A candidate without content is an empty message.
     """
     at = At(WIRE, response=True)
-    found = plain(body, at)
+    found = at.own(plain(body, at))
     if found.get("error") is not None:
         raise (at / "error").fault("an error, not a response")
     candidates = (at / "candidates").items(found.get("candidates") or ())
@@ -160,12 +162,14 @@ def usage_from(usage: Mapping[str, Any]) -> Usage:
 
 
 def _usage(usage: Usage) -> dict[str, Any]:
+    said, prompt = usage.output, usage.total_input
+    total = None if said is None or prompt is None else said + prompt
     written = {
         "promptTokenCount": usage.total_input,
         "cachedContentTokenCount": usage.cache_read,
         "candidatesTokenCount": None if usage.output is None else usage.output - (usage.reasoning or 0),
         "thoughtsTokenCount": usage.reasoning,
-        "totalTokenCount": None if usage.output is None else usage.output + (usage.total_input or 0),
+        "totalTokenCount": total,
     }
     return {name: value for name, value in written.items() if value is not None}
 
@@ -186,8 +190,8 @@ def _message(value: Any, at: At) -> Message:
 
 
 def _part(found: dict[str, Any], at: At) -> Block:
-    if found.get("text") is not None:
-        text = at.string(found, "text")
+    if "text" in found and (found["text"] is not None or found.keys() <= _WORDS):
+        text = at.text(found, "text") or ""
         if found.get("thought") is True:
             extra = others(found, "text", "thought", SIGNATURE)
             return Thinking(text=text, signature=at.text(found, SIGNATURE) or None, extra=extra)
@@ -215,11 +219,16 @@ def _call(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolCall:
 
 def _result(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolResult:
     place = at / "functionResponse"
-    name = place.string(inner, "name")
-    response = (place / "response").mapping(inner.get("response", {}))
+    name = place.id(inner, "name")
+    given: Any = inner.get("response", {})
+    response = (
+        (place / "response").mapping(given)
+        if isinstance(given, Mapping)
+        else {"output": (place / "response").told(given)}
+    )
     kept = others(inner, "id", "name", "response", "parts") or {}
     id_ = place.text(inner, "id") or name
-    if id_ != name:
+    if name and id_ != name:
         kept["name"] = name
     [(member, told)] = response.items() if len(response) == 1 else [("", response)]
     if member in ("output", "error") and isinstance(told, str):

@@ -13,13 +13,13 @@ from foreword.codecs.parts import (
     document_tokens,
     image_cost,
     json_object,
+    lettered_name,
     members,
     object_arguments,
     opaque_reading,
     pdf_of,
     shown_image,
     stand_in,
-    tool_name,
 )
 from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import utf8
@@ -116,7 +116,7 @@ def call_form(call: ToolCall, *, own: bool, signed: bool) -> Form:
     extra = _kept(call.extra, own=own, signed=signed)
     inner = {
         **_id(call.id, call.name),
-        "name": tool_name(call.name),
+        "name": lettered_name(call.name),
         "args": msgspec.Raw(utf8(arguments)),
         **extra.pop("functionCall", {}),
     }
@@ -132,7 +132,7 @@ def result_form(result: ToolResult, *, own: bool, name: str | None = None) -> Fo
     extra = members(result.extra, WIRE, own=own)
     inner: dict[str, Any] = dict(extra.pop("functionResponse", {}))
     given = str(inner.get("name") or result.call_id) if name is None else name
-    named = tool_name(given)
+    named = lettered_name(given)
     forms = [
         (part, image_form(part, own=own) if isinstance(part, Image) else _part(part, **_INSIDE))
         for part in result.content

@@ -9,6 +9,15 @@ from foreword.core.canonical import check_numbers, compact
 from foreword.core.request import LAYERS, Layer, Params, Piece
 from foreword.errors import MalformedRequest
 
+_WRITTEN_FROM = {
+    **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), "max_output"),
+    **dict.fromkeys(("system", "instructions", "systemInstruction"), "Session.instruct"),
+    **dict.fromkeys(("messages", "input", "contents"), "Session.say or Session.sync"),
+    "tools": "Session.offer",
+    "model": "model",
+}
+"""Member of any wire that Foreword writes itself -> what says its value."""
+
 
 def key_pieces(
     wire: str,
@@ -27,7 +36,9 @@ def key_pieces(
     check_numbers(params.keys)
     for name in params.keys:
         if name in reserved:
-            raise MalformedRequest(wire, f"params.keys.{name}", "written from other values")
+            raise MalformedRequest(
+                wire, f"params.keys.{name}", f"written from other values; use {_WRITTEN_FROM[name]}"
+            )
     found = [
         key_piece(layers[name], name, value, counted=name in counted)
         for name, value in params.keys.items()

@@ -6,14 +6,15 @@ Source: SDK types anthropic 2.14.0 and openai 3.57.0, 2026-11-30.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from functools import lru_cache
 from typing import Any, Literal, cast
+from weakref import WeakKeyDictionary
 
 import msgspec
 
 from foreword.codecs.parts import json_object
 from foreword.core.block import Opaque
 from foreword.core.request import Link
+from foreword.core.tool_reference import of_search
 
 By = Literal["provider", "client", "person"]
 
@@ -46,16 +47,33 @@ _LINKS: Mapping[str, Mapping[str, tuple[str, bool, By]]] = {
 """Wire -> type -> (member with the id, whether it is the answer, who answers)."""
 
 
-@lru_cache(maxsize=4_096)
+_FOUND: WeakKeyDictionary[Opaque, Link | None] = WeakKeyDictionary()
+"""What was read of a block, for as long as the block is held by someone else."""
+
+
 def link_of(block: Opaque, wire: str) -> Link | None:
     """Return what a block of a wire asks for or answers; None: neither, or it names no id."""
-    known = _LINKS[wire].get(block.form) if block.wire == wire else None
-    if known is None:
+    if block.wire != wire or block.form not in _LINKS[wire]:
         return None
-    member, answers, by = known
+    try:
+        return _FOUND[block]
+    except KeyError:
+        found = _FOUND[block] = _read(block, *_LINKS[wire][block.form])
+        return found
+
+
+def _read(block: Opaque, member: str, answers: bool, by: By) -> Link | None:
     found: Any = msgspec.json.decode(block.raw) if json_object(block.raw) else None
     id_: Any = cast("dict[str, Any]", found).get(member) if isinstance(found, dict) else None
     if not isinstance(id_, str) or not id_:
         return None
-    kind = block.form.removesuffix("_output") if by == "client" else by
-    return Link(id=id_, kind=kind, answers=answers, by=by)
+    return Link(id=id_, kind=_kind(block, by), answers=answers, by=by)
+
+
+def _kind(block: Opaque, by: By) -> str:
+    """Return what no call of another kind shares: a connector's result answers no search, though it has its id."""
+    if by == "client":
+        return block.form.removesuffix("_output")
+    if block.form.startswith("mcp_tool"):
+        return "mcp_tool"
+    return "tool_search" if of_search(block) else by

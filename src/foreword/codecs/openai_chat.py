@@ -10,6 +10,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from foreword.codecs.chat_marks import decode_marks
+from foreword.codecs.decoded import Mark
 from foreword.codecs.keys import key_piece, key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
@@ -87,6 +89,12 @@ class OpenAIChatCodec(NothingLate):
     decode_response = staticmethod(decode_response)
     encode_response = staticmethod(encode_response)
     usage_from = staticmethod(usage_from)
+
+    def decode_marks(
+        self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None
+    ) -> tuple[Mark, ...]:
+        """Return where lists hold `cache_control`; the system text stands in the messages."""
+        return decode_marks(messages, tools)
 
     def keys(self, params: Params) -> list[Piece]:
         """Return the model and the keys that invalidate a layer, by layer, each layer in the given order.

@@ -95,7 +95,7 @@ def decode_response(body: Any, wire: str = WIRE) -> Response:
     under `choice`.
     """
     at = At(wire, response=True)
-    found = at.body(body)
+    found = at.own(at.body(body))
     if found.get("error") is not None:
         raise (at / "error").fault("an error, not a completion")
     choices = (at / "choices").items(found.get("choices"))
@@ -201,7 +201,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
         written["prompt_tokens_details"] = details
     if usage.output is not None:
         written["completion_tokens"] = usage.output
-        written["total_tokens"] = usage.output + (usage.total_input or 0)
+    if usage.output is not None and usage.total_input is not None:
+        written["total_tokens"] = usage.output + usage.total_input
     if usage.reasoning is not None:
         written["completion_tokens_details"] = {"reasoning_tokens": usage.reasoning}
     return written
@@ -212,10 +213,11 @@ def _message(found: dict[str, Any], at: At) -> Message:
     role = at.string(found, "role")
     if role not in ROLES:
         raise (at / "role").fault(f"unknown role {role!r}")
-    parts = _parts(found.get("content"), at / "content")
+    given = found.get("content")
+    parts = _parts((at / "content").output(given) if role == "tool" else given, at / "content")
     if role == "tool":
         result = ToolResult(
-            call_id=at.string(found, "tool_call_id"),
+            call_id=at.id(found, "tool_call_id"),
             content=parts,
             extra=others(found, "role", "tool_call_id", "content"),
         )
@@ -248,7 +250,7 @@ def _part(value: Any, at: At) -> Text | Image | Opaque:
     found = at.mapping(value)
     kind = at.string(found, "type")
     if kind == "text":
-        return Text(text=at.string(found, "text"), extra=others(found, "type", "text"))
+        return Text(text=at.words(found, "text"), extra=others(found, "type", "text"))
     if kind == "image_url":
         inner = (at / "image_url").mapping(found.get("image_url"))
         extra = others(found, "type", "image_url") or {}
@@ -271,7 +273,7 @@ def _call(value: Any, at: At) -> ToolCall:
     if rest := others(inner, "name", argument):
         extra[kind] = rest
     return ToolCall(
-        id=at.string(found, "id"),
+        id=at.id(found, "id"),
         name=(at / kind).string(inner, "name"),
         arguments=(at / kind).arguments(inner, argument),
         extra=extra or None,

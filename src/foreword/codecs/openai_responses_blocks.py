@@ -24,6 +24,7 @@ from foreword.codecs.parts import (
     tool_name,
 )
 from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
+from foreword.core.item_ids import ITEM
 
 WIRE: Final = "openai-responses"
 IMAGE_FAMILY: Final = "openai"
@@ -43,8 +44,6 @@ ID_OPTIONAL = frozenset({"shell_call", "apply_patch_call", "tool_search_call"})
 """Other calls that pair by `call_id`; without their id they stand without their reasoning, too."""
 PARTS = frozenset({"input_file", "input_audio", "refusal"})
 """Unknown blocks that are parts of a message; every other one is an item of its own."""
-ITEM = "item"
-"""Name under which the first text of an output message keeps the members of its item."""
 PART = "part"
 """Name under which a further text of an output message keeps its place in it, counted from 0."""
 

@@ -61,7 +61,7 @@ def decode_response(body: Any) -> Response:
     The stop reason is the status, or the reason of an incomplete one. Null members are left out.
     """
     at = At(WIRE, response=True)
-    found = at.body(body)
+    found = at.own(at.body(body))
     if found.get("error") is not None:
         raise (at / "error").fault("an error, not a response")
     output = (at / "output").items(found.get("output"))
@@ -151,7 +151,8 @@ def _usage(usage: Usage) -> dict[str, Any]:
         written["input_tokens_details"] = details
     if usage.output is not None:
         written["output_tokens"] = usage.output
-        written["total_tokens"] = usage.output + (usage.total_input or 0)
+    if usage.output is not None and usage.total_input is not None:
+        written["total_tokens"] = usage.output + usage.total_input
     if usage.reasoning is not None:
         written["output_tokens_details"] = {"reasoning_tokens": usage.reasoning}
     return written

@@ -69,8 +69,8 @@ def _input(found: dict[str, Any], role: Role, at: At) -> Message:
         extra = others(found, "type", "call_id", "output") or {}
         if kind.removesuffix(OUTPUT) != "function_call":
             extra["type"] = kind
-        parts = _parts(found.get("output"), at / "output")
-        result = ToolResult(call_id=at.string(found, "call_id"), content=parts, extra=extra or None)
+        parts = _parts((at / "output").output(found.get("output")), at / "output")
+        result = ToolResult(call_id=at.id(found, "call_id"), content=parts, extra=extra or None)
         return Message(role="user", blocks=(result,), wire=WIRE)
     if kind != "message":
         return Message(role=role, blocks=(_opaque(found, kind),), wire=WIRE)
@@ -103,7 +103,7 @@ def read_output(found: dict[str, Any], at: At) -> list[Block]:
             extra["type"] = kind
         return [
             ToolCall(
-                id=at.string(found, "call_id"),
+                id=at.id(found, "call_id"),
                 name=at.string(found, "name"),
                 arguments=at.arguments(found, argument),
                 extra=extra or None,
@@ -125,7 +125,7 @@ def _said(found: dict[str, Any], at: At) -> list[Block]:
     for i, part in enumerate(parts):
         place: dict[str, Any] = {PART: i} if i else {ITEM: item}
         rest = others(part, "type", "text") or {}
-        texts.append(Text(text=(at / "content" / i).string(part, "text"), extra=place | rest))
+        texts.append(Text(text=(at / "content" / i).words(part, "text"), extra=place | rest))
     return texts
 
 
@@ -138,7 +138,7 @@ def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:
 def _part(found: dict[str, Any], at: At) -> Text | Image | Opaque:
     kind = at.string(found, "type")
     if kind == "input_text":
-        return Text(text=at.string(found, "text"), extra=others(found, "type", "text"))
+        return Text(text=at.words(found, "text"), extra=others(found, "type", "text"))
     if kind == "input_image" and found.get("image_url") is not None:
         extra = others(found, "type", "image_url") or {}
         if extra.get("detail") == "auto":

@@ -80,6 +80,12 @@ def tool_name(name: str) -> str:
     return call_id(name, NAME_LIMIT)
 
 
+def lettered_name(name: str) -> str:
+    """Return a tool's name for a provider that wants a letter or `_` at its beginning; a fit one is unchanged."""
+    fit = tool_name(name)
+    return fit if fit[0] == "_" or fit[0].isalpha() else tool_name("." + name)
+
+
 def json_object(text: str) -> bool:
     """Say whether a text is one JSON object."""
     try:

@@ -10,6 +10,15 @@ import msgspec
 from foreword.core.canonical import finite, lossless, read
 from foreword.errors import CodecError, MalformedRequest, MalformedResponse
 
+_TELLING = {
+    "anthropic": "content",
+    "openai-chat": "choices",
+    "deepseek": "choices",
+    "openai-responses": "output",
+    "gemini": "candidates",
+}
+"""Wire -> the member that holds what the model said, in a whole response."""
+
 _MOST = 2**53
 """No count is larger: up to here a JSON number is the same for every program."""
 
@@ -49,6 +58,16 @@ class At(msgspec.Struct, frozen=True):
         found = self.mapping(value)
         return finite(found) if self.response else found
 
+    def own(self, found: dict[str, Any]) -> dict[str, Any]:
+        """Return the members of a whole response, unless it looks like one of another wire."""
+        if _TELLING[self.wire] not in found:
+            other = next((wire for wire, member in _TELLING.items() if member in found), None)
+            if other is not None:
+                raise self.fault(
+                    f"this looks like a response of {other}; record it on the wire it was asked on"
+                )
+        return found
+
     def mapping(self, value: Any) -> dict[str, Any]:
         """Return the members of a JSON object or of an SDK object (those that it was given)."""
         if type(value) is dict:
@@ -79,16 +98,36 @@ class At(msgspec.Struct, frozen=True):
         """Return a member that is a string, null or absent."""
         return None if members.get(name) is None else self.string(members, name)
 
+    def words(self, members: Mapping[str, Any], name: str) -> str:
+        """Return the text of a block, "" where it is null; a block without the member is none of its kind."""
+        return "" if name in members and members[name] is None else self.string(members, name)
+
+    def id(self, members: Mapping[str, Any], name: str) -> str:
+        """Return the id of a call or of its result; "" where a record has none: these pair in order."""
+        return self.text(members, name) or ""
+
     def arguments(self, members: Mapping[str, Any], name: str) -> str:
-        """Return the arguments of a call as text: a string as it is, another value as its JSON, nothing as "".
+        """Return the arguments of a call as text, as `told` does.
 
         Wires say which of these they give. Gateways mix them up, and an answer can't be asked for a second time.
         """
-        value = members.get(name)
+        return (self / name).told(members.get(name))
+
+    def told(self, value: Any) -> str:
+        """Return a value as text: a string as it is, another value as its JSON, nothing as ""."""
         if value is None or isinstance(value, str):
             return value or ""
-        plain = isinstance(value, bool | int | float | list)
-        return lossless(value if plain else (self / name).mapping(value)).decode()
+        plain = isinstance(value, bool | int | float | list | tuple)
+        return lossless(cast(Any, value) if plain else self.mapping(value)).decode()
+
+    def output(self, value: Any) -> str | Sequence[Any]:
+        """Return what a tool gave: the blocks of a list of such, any other value as text.
+
+        Tools hand over rows and numbers as they are, and what was recorded is not refused.
+        """
+        if isinstance(value, list | tuple) and all(_is_block(item) for item in cast(Sequence[Any], value)):
+            return cast(Sequence[Any], value)
+        return self.told(value)
 
     def count(self, members: Mapping[str, Any], name: str) -> int | None:
         """Return a member that is a count (see `whole`), null or absent."""
@@ -109,6 +148,12 @@ def whole(value: Any) -> int | None:
 def others(members: Mapping[str, Any], *known: str) -> dict[str, Any] | None:
     """Return the members beside the known ones that are not null; None when there are none."""
     return {name: value for name, value in members.items() if name not in known and value is not None} or None
+
+
+def _is_block(value: Any) -> bool:
+    if isinstance(value, Mapping):
+        return isinstance(cast(Mapping[Any, Any], value).get("type"), str)
+    return isinstance(getattr(value, "type", None), str)
 
 
 def _word(value: Any) -> str:

@@ -16,6 +16,7 @@ from foreword.core.canonical import compact
 from foreword.core.event import OWN_ORIGINS, Answered, Event, RequestSent
 from foreword.core.fold import Epoch
 from foreword.core.item import Interaction, Item, Turn
+from foreword.core.opaque_words import in_words
 from foreword.core.request import Compaction
 from foreword.core.target import Target
 from foreword.core.tool_reference import of_search
@@ -138,6 +139,16 @@ def without_search(blocks: tuple[AnyBlock, ...]) -> tuple[AnyBlock, ...]:
     )
 
 
+def worded(message: Message, target: Target) -> Message:
+    """Give what another wire's blocks say in words, where these are all that they hold."""
+    return msgspec.structs.replace(message, blocks=_worded(message.blocks, target))
+
+
+def worded_result(result: ToolResult, target: Target) -> ToolResult:
+    """Do the same to a tool's result."""
+    return msgspec.structs.replace(result, content=_worded(result.content, target))
+
+
 def referred(message: Message, seq: int, view: View, target: Target) -> Message:
     """Give blocks that a codec may not be able to show the references of event ``seq`` by which they are read back.
 
@@ -156,6 +167,13 @@ def _referred(blocks: tuple[AnyBlock, ...], seq: int, view: View, target: Target
         return blocks
     ref = view.fold.ref(seq)
     return tuple(_with_ref(block, f"{ref}.{n}") for n, block in enumerate(blocks))
+
+
+def _worded(blocks: tuple[AnyBlock, ...], target: Target) -> tuple[AnyBlock | Text, ...]:
+    return tuple(
+        (in_words(block) or block) if isinstance(block, Opaque) and block.wire != target.codec.wire else block
+        for block in blocks
+    )
 
 
 def _with_ref(block: AnyBlock, ref: str) -> AnyBlock:

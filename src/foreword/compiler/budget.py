@@ -30,7 +30,6 @@ class Budget(Struct, frozen=True, kw_only=True):
     working_limit: int
     reserve_output: int
     reserve_tool_result: int
-    reserve_compaction: int
     unseen: int
     limit: int
     available: int
@@ -92,7 +91,6 @@ def budget_of(view: View, policy: Policy, target: Target) -> Budget:
         working_limit=window,
         reserve_output=target.reserve_output,
         reserve_tool_result=reserve_result,
-        reserve_compaction=0,
         unseen=fold.unseen,
         limit=limit,
         available=max(0, min(limit, window - target.reserve_output) - reserve_result),

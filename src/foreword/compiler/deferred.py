@@ -30,7 +30,7 @@ def listed(view: View, target: Target, epoch: Epoch) -> list[ToolSpec]:
     if FORM not in codec.late or offers_none(epoch):
         return []
     found = {codec.name(tool.name): tool for tool in fold.deferred[1] if _native(tool, target)}
-    known = _defined(view, target) if fold.loaded else {}
+    known = _defined(view, target, view.position) if fold.loaded else {}
     for name in fold.loaded:
         tool = found.get(name) or known.get(name) or ToolSpec(name=name, inferred=True)
         found[name] = msgspec.structs.replace(tool, deferred=True)
@@ -49,15 +49,15 @@ def to_tell(view: View, target: Target, offered: Sequence[ToolSpec]) -> tuple[st
     return tuple(tool.name for tool in view.fold.deferred[1] if not (searched and _native(tool, target)))
 
 
-def with_loaded(view: View, target: Target, piece: Piece, blocks: Iterable[Block]) -> Piece:
-    """Count with references the definitions that the provider puts in their place."""
+def with_loaded(view: View, target: Target, piece: Piece, blocks: Iterable[Block], before: int) -> Piece:
+    """Count with references the definitions that the provider puts in their place; those set before an event."""
     if FORM not in target.codec.late or not view.fold.loaded:
         return piece
     codec = target.codec
     names = list(referenced(b for b in blocks if isinstance(b, Opaque) and b.wire == codec.wire))
     if not names:
         return piece
-    known = _defined(view, target)
+    known = _defined(view, target, before)
     texts = [codec.tool(known[name]).text for name in names if name in known]
     return msgspec.structs.replace(piece, text="\n".join((piece.text, *texts)))
 
@@ -67,8 +67,9 @@ def used(view: View, target: Target) -> set[str]:
     return set(map(target.codec.name, view.fold.used))
 
 
-def _defined(view: View, target: Target) -> dict[str, ToolSpec]:
-    return {target.codec.name(name): tool for name, tool in view.fold.defined.items()}
+def _defined(view: View, target: Target, before: int) -> dict[str, ToolSpec]:
+    defined = view.fold.defined.items()
+    return {target.codec.name(name): tool for name, (seq, tool) in defined if seq < before}
 
 
 def _native(tool: ToolSpec, target: Target) -> bool:

@@ -7,13 +7,13 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from functools import lru_cache
 from typing import Any
 
 from foreword.compiler.blocks import block_of
 from foreword.compiler.compile import Compiled
 from foreword.compiler.late_result import excerpts
 from foreword.core.block import Thinking, plain_text
+from foreword.core.canonical import digest
 from foreword.core.event import Answered, EpochStarted, Rewritten
 from foreword.core.item import Change, Interaction, Notice, Turn
 from foreword.core.reference import recall
@@ -28,6 +28,9 @@ _HOW = {
     "deduplicated": "duplicate",
     "reset": "dropped",
 }
+_COUNTED: dict[tuple[Counter, bytes], int] = {}
+"""Tokens of texts, by digest."""
+_MOST_COUNTED = 16_384
 
 
 class Sketch:
@@ -87,7 +90,7 @@ def manifest(
             "working_limit": budget.working_limit,
             "reserve_output": budget.reserve_output,
             "reserve_tool_result": budget.reserve_tool_result - squeezed,
-            "reserve_compaction": budget.reserve_compaction,
+            "reserve_compaction": 0,  # no model writes our summaries, so there is no call to keep room for
             "available": budget.available + squeezed,
         },
         "segments": _segments(compiled, kept),
@@ -179,14 +182,12 @@ def _segment(
 
 def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     fold = view.fold
-    opened = fold.opened
-    alias = opened.alias if opened is not None else "session"
     epoch = compiled.epoch
     read_tool = epoch.body.read_tool
     omitted: list[dict[str, Any]] = []
 
     def add(seq: int, tokens: int, how: str, why: str, *, readable: bool = True) -> None:
-        call = recall(compiled.target.reader, read_tool, f"{alias}#{seq}") if readable else None
+        call = recall(compiled.target.reader, read_tool, fold.ref(seq)) if readable else None
         omitted.append({"events": [seq], "tokens": tokens, "how": how, "why": why, "recover": call})
 
     block = block_of(view, epoch)
@@ -224,6 +225,8 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     for seq in fold.orphans:
         if fold.events[seq].body is not None and seq not in fold.late:
             add(seq, 0, "dropped", "a result without a call")
+        elif seq not in fold.mended:
+            add(seq, 0, "dropped", "told once the provider has nothing under way")
     for seq, whole, shown in excerpts(view):
         removed = _tokens(compiled.target.counter, whole) - _tokens(compiled.target.counter, shown)
         add(seq, max(0, removed), _HOW["externalized"], "arrival")
@@ -234,10 +237,15 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     return omitted
 
 
-@lru_cache(maxsize=16_384)
 def _tokens(counter: Counter, text: str) -> int:
-    """Count a text that is left out of every request: the same ones come again at each step."""
-    return counter.count(text)
+    """Count a text that is left out of every request: the same ones come again at each step, and none is held."""
+    key = counter, digest(text.encode("utf-8", "surrogatepass"))
+    tokens = _COUNTED.get(key)
+    if tokens is None:
+        if len(_COUNTED) >= _MOST_COUNTED:
+            _COUNTED.clear()
+        tokens = _COUNTED[key] = counter.count(text)
+    return tokens
 
 
 def _thinking_sent(view: View, item: Interaction) -> bool:

@@ -12,18 +12,18 @@ from foreword.compiler.compile import Compiled, SentUnits, compile
 from foreword.compiler.deferred import to_tell
 from foreword.compiler.invariants.approvals_pending import waits
 from foreword.compiler.late import can_say, causes_of, language_asked, late_change, said_by_betas
+from foreword.compiler.newest import newest_interaction, notices_since
 from foreword.compiler.passes.cheapen import cheapen, why_of
 from foreword.compiler.passes.countdown import countdown
 from foreword.compiler.passes.externalize import externalize
 from foreword.compiler.passes.reduce import levels, reduce
-from foreword.compiler.passes.repair_links import repair_links, repair_overtaken
+from foreword.compiler.passes.repair_links import repair_links, repair_overtaken, under_way
 from foreword.compiler.passes.repair_pairs import end_with_user, repair_pairs
 from foreword.compiler.passes.repair_text import repair_text
 from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import priced
 from foreword.compiler.read_tool import read_tool_name
-from foreword.core.event import Draft, EpochStarted, Why, by_engine
-from foreword.core.item import Interaction, Notice
+from foreword.core.event import Draft, EpochStarted, Noticed, Why, by_engine
 from foreword.core.target import Target
 from foreword.core.view import View
 from foreword.errors import OverBudget
@@ -52,6 +52,7 @@ def propose(
     """
     fold = view.fold
     budget = budget_of(view, policy, target)
+    busy = under_way(view, target)
     drafts = [
         *repair_text(view),
         *repair_pairs(view, policy, target, budget),
@@ -59,6 +60,8 @@ def propose(
         *externalize(view, policy, target, budget),
         *countdown(view, policy, target),
     ]
+    if busy:  # what the engine has to say would end it
+        drafts = [draft for draft in drafts if not isinstance(draft.body, Noticed)]
     if drafts:
         return Step(drafts, None)
     why = _epoch_reason(view, policy, target)
@@ -75,7 +78,7 @@ def propose(
     if speaks_last and not target.spec.prefill and not waiting:
         return Step([end_with_user(view)], None)
     change = late_change(view, target, fold.epochs[-1], policy)
-    if change is not None and not waiting:  # nobody speaks behind what is under way
+    if change is not None and not waiting and not busy:
         return Step([by_engine(change, *causes_of(view, change))], None)
     if max(compiled.predicted, compiled.counted + budget.unseen) <= budget.available:
         cheaper = cheapen(compiled)
@@ -111,13 +114,15 @@ def _epoch_reason(view: View, policy: Policy, target: Target) -> Why | None:
     if (epoch.body.wire, epoch.body.model) != (target.codec.wire, target.params.model):
         return "switch"
     stated = target.with_effort(epoch.body.effort).with_budget(epoch.budget, None)
-    if fold.instructions[0] > epoch.seq or stated.head_digest != epoch.body.head:
+    if fold.instructions[0] > epoch.seq:
+        return "instructions"
+    if stated.head_digest != epoch.body.head:
         return "manual"
     if not target.betas and said_by_betas(view, target, epoch):
         return "manual"
     change = late_change(view, target, epoch, policy)
     if change is not None and not can_say(view, target, epoch, change):
-        return "manual"
+        return "tools" if change.added or change.removed else "manual"
     if target.effort is None and fold.effort is not None:
         return "manual"  # no form says that nothing is asked for
     if fold.budget[0] > epoch.seq and target.counts_down:
@@ -163,14 +168,16 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
     """Return (name, events, counted tokens) of all that no rewrite may take away.
 
     Of the newest interaction only the model's own words and calls count, for an agent with a reader: its results can
-    be excerpted. What came after it stays as it is.
+    be excerpted, and of the notices after it all but the newest be summarised.
     """
     items: list[tuple[str, tuple[int, ...], int]] = []
     fold = compiled.view.fold
-    last = next((n for n, item in reversed(list(enumerate(fold.items))) if isinstance(item, Interaction)), -1)
+    last = newest_interaction(fold.items)
     newest: tuple[int, ...] = fold.items[last].events if last >= 0 else ()
-    whole = newest if compiled.target.reader == "none" else newest[:1]
-    since = {item.seq: item for item in fold.items[last + 1 :] if isinstance(item, Notice)}
+    whole, notices = newest, notices_since(fold.items, last)
+    if compiled.target.reader != "none":
+        whole, notices = newest[:1], notices[-1:]
+    since = {item.seq: item for item in notices}
     totals: dict[str, int] = {}
     for unit in compiled.units:
         if unit.section != "message":

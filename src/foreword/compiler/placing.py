@@ -1,6 +1,7 @@
 """Placing: which of two channels a notice goes by, where the wire takes the operator's only between certain turns.
 
-On such a wire (Anthropic) a system message stands behind the user's turn and is last, or the assistant follows.
+On such a wire (Anthropic) a system message stands behind the user's turn, or behind a call that the provider has under
+way, and is last, or the assistant follows.
 Decided for what no request has shown yet, behind what was sent; so it is the same step by step and from scratch.
 """
 
@@ -11,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 import msgspec
 
 from foreword.compiler.shown import shown_text
+from foreword.compiler.unit_value import opaque_in, value_of
 from foreword.core.block import Block, Message, Role, Text
 from foreword.core.frame import frame
 from foreword.core.request import Category, Piece, Unit
@@ -70,18 +72,27 @@ def settle(placed: Sequence[Placed], target: Target, previous: Unit | None) -> l
     """
     if target.codec.turns:
         return list(_alternating(placed, target, previous))
-    role = previous.role if previous is not None and previous.section == "message" else ""
-    if target.codec.system_anywhere or (role not in OPERATOR and not any(map(_operator, placed))):
+    before: Unit | Piece | None = previous
+    if target.codec.system_anywhere or (_role(before) not in OPERATOR and not any(map(_operator, placed))):
         return list(placed)
     found: list[Placed] = []
     for item, after in zip(placed, _followers(placed), strict=True):
         if item.piece.section != "message":
             found.append(item)
             continue
-        for each in _legal(item, role, after, target):
+        for each in _legal(item, before, after, target):
             found.append(each)
-            role = each.piece.role
+            before = each.piece
     return found
+
+
+def hears(before: Unit | Piece | None, target: Target) -> bool:
+    """Whether the operator may speak behind a piece: no turn of the model's, but one that waits for the provider."""
+    if before is None or _role(before) != "assistant":
+        return _role(before) in (*OPERATOR, "user")
+    block = opaque_in(before, value_of(before), target.codec.wire) if before.kind == "opaque" else None
+    link = target.codec.link(block) if block is not None else None
+    return link is not None and link.by == "provider" and not link.answers
 
 
 def _alternating(placed: Sequence[Placed], target: Target, previous: Unit | None) -> Iterator[Placed]:
@@ -110,13 +121,14 @@ def _followers(placed: Sequence[Placed]) -> list[str]:
     return found[::-1]
 
 
-def _legal(item: Placed, role: str, after: str, target: Target) -> Iterator[Placed]:
+def _legal(item: Placed, before: Unit | Piece | None, after: str, target: Target) -> Iterator[Placed]:
+    role = _role(before)
     if not _operator(item):
         if role in OPERATOR and item.piece.role == "user":
             yield from _unanswered(target)
         yield item
     elif item.instead is not None:
-        if role in (*OPERATOR, "user") and after == "assistant":
+        if hears(before, target) and after == "assistant":
             yield item
         else:
             if role in OPERATOR:
@@ -125,9 +137,13 @@ def _legal(item: Placed, role: str, after: str, target: Target) -> Iterator[Plac
     else:
         if role in OPERATOR and item.alone:
             yield from _unanswered(target)
-        if (role not in OPERATOR and role != "user") or (role in OPERATOR and item.alone):
+        if not hears(before, target) or (role in OPERATOR and item.alone):
             yield from engine_text(target, GO_ON, "envelope", (), "placing", "a change stands behind a turn")
         yield item
+
+
+def _role(piece: Unit | Piece | None) -> str:
+    return piece.role if piece is not None and piece.section == "message" else ""
 
 
 def _operator(item: Placed) -> bool:

@@ -27,7 +27,13 @@ READ_TOOL = ToolSpec(
 
 
 def read_tool_name(view: View) -> str:
-    """Return the read tool's name: ``read``, or ``foreword_read`` when the agent has a tool of that name."""
+    """Return the read tool's name: ``read``, or ``foreword_read`` when the agent has a tool of that name.
+
+    A name that requests already say is kept while it is free: texts that tell it stay as they were recorded.
+    """
     fold = view.fold
-    taken = any(tool.name == "read" for tool in (*fold.tools[1], *fold.deferred[1]))
-    return "foreword_read" if taken else "read"
+    taken = {tool.name for tool in (*fold.tools[1], *fold.deferred[1])}
+    told = fold.epochs[-1].body.read_tool if fold.epochs else None
+    if told is not None and told not in taken:
+        return told
+    return "foreword_read" if "read" in taken else "read"

@@ -13,12 +13,17 @@ from foreword.core.view import View
 def keeps_reasoning(view: View, item: Interaction, target: Target, epoch: Epoch, base: bool) -> bool:
     """Whether the reasoning of this message may be sent: it was returned to us, by this model, on this wire,
 
-    and, where the model binds it to its prefix, that prefix still stands (the same epoch).
+    and, where the model binds it to its prefix, that prefix still stands (the same epoch). Plain words that no
+    provider seals may be sent whatever request they answered: what was recorded first-hand on this wire is enough.
+    A copy of an answer, by the ids of its items, stands without them and its reasoning.
     """
     event = view.fold.events[item.seq]
     body = event.body
-    if not isinstance(body, Answered) or body.request is None or event.origin not in OWN_ORIGINS:
+    if not isinstance(body, Answered) or event.origin not in OWN_ORIGINS or item.seq in view.fold.copies:
         return False
+    if body.request is None:
+        plain = bool(target.codec.reasoning_member(target.params)) and not target.codec.reasoning_blocks
+        return plain and item.message.wire == target.codec.wire and body.model in (None, target.params.model)
     sent = view.fold.events[body.request].body
     asked = (target.codec.wire, target.params.model)
     if not isinstance(sent, RequestSent) or (sent.wire, sent.model) != asked:

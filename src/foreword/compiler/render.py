@@ -19,6 +19,8 @@ from foreword.compiler.blocks import (
     referred_result,
     sendable,
     without_search,
+    worded,
+    worded_result,
 )
 from foreword.compiler.deferred import offers_none, with_loaded
 from foreword.compiler.excerpt import with_excerpt
@@ -28,7 +30,7 @@ from foreword.compiler.placing import Placed, engine_text
 from foreword.compiler.reasoning import keeps_reasoning, strips_reasoning
 from foreword.compiler.run_note import with_run
 from foreword.compiler.shown import shown_message, shown_result, shown_text
-from foreword.core.block import Block, Message, Opaque, Role, Text, ToolResult
+from foreword.core.block import Block, Message, Opaque, Role, Text, Thinking, ToolResult
 from foreword.core.event import Noticed, Repaired
 from foreword.core.fold import Epoch
 from foreword.core.frame import frame
@@ -109,9 +111,7 @@ def _repeat_kept(
 
 def _end_turn(target: Target) -> Iterator[Placed]:
     """End the turn in words: until it ends, a provider wants back the reasoning that led to a call."""
-    text = frame(
-        "note", "The record above was rebuilt to fit; the reasoning of its steps is not repeated. Go on."
-    )
+    text = frame("note", "The reasoning of the steps above is not repeated here. Go on.")
     yield from engine_text(
         target, text, "notice", (), "base", "bound reasoning can't stand under a new prefix"
     )
@@ -141,7 +141,7 @@ def _render(
             kind = "pin" if item.kept else "notice"
             text = frame(kind, item.text, topic=item.topic, event=item.seq)
             name: Category = "pins" if item.kept else "notice"
-            role = target.notice_channel if _is_operators(view, item) else "user"
+            role = target.notice_channel if is_operators(view, item) else "user"
             pictures = late_pictures(view, item, target, before)
             if pictures:
                 yield from engine_text(
@@ -155,7 +155,7 @@ def _render(
             )
 
 
-def _is_operators(view: View, item: Notice) -> bool:
+def is_operators(view: View, item: Notice) -> bool:
     """Whether a notice may be said as the operator's: neither it nor what it tells came from anyone else.
 
     The word that only lets a request end with the user's turn is the user's.
@@ -201,7 +201,7 @@ def _render_turn(
 ) -> Iterator[Placed]:
     message = referred(item.message, item.seq, view, target)
     message = as_known(message, view.fold.events[item.seq], target)
-    message = shown_message(message, view, target, before)
+    message = shown_message(worded(message, target), view, target, before)
     by = "journal"
     why = "a person's words" if item.person else "said to the model"
     if message.role in ("system", "developer") and not target.codec.system_anywhere:
@@ -254,13 +254,13 @@ def _render_interaction(
     bare = offers_none(epoch)
     if bare:
         message = msgspec.structs.replace(message, blocks=without_search(message.blocks))
-    message = sendable(message, target, base=base, opens=opens)
+    message = worded(sendable(message, target, base=base, opens=opens), target)
     message = _trimmed(message) if final else message
     message = shown_message(message, view, target, before)
     pieces = target.codec.message(message, thinking=thinking, params=target.params)
     why = "the provider's summary of what came before" if opens else "the model's words"
     for piece in pieces:
-        piece = with_loaded(view, target, piece, message.blocks[piece.source : piece.source + 1])
+        piece = with_loaded(view, target, piece, message.blocks[piece.source : piece.source + 1], before)
         yield Placed(piece=piece, category=category, events=(item.seq,), by=by, why=why)
     if not item.calls:
         return
@@ -284,10 +284,10 @@ def _render_interaction(
             reasons.append((rewritten.how, rewritten.why))
         else:
             reasons.append((by, "a tool's result"))
-        results.append(shown_result(with_run(known, event), view, target, before))
+        results.append(shown_result(worded_result(with_run(known, event), target), view, target, before))
     for piece in target.codec.results(results, item.message):
         seq = item.result_seqs[piece.source]
-        piece = with_loaded(view, target, piece, results[piece.source].content)
+        piece = with_loaded(view, target, piece, results[piece.source].content, before)
         pass_name, why = reasons[piece.source]
         yield Placed(
             piece=piece, category=category, events=(seq,) if seq is not None else (), by=pass_name, why=why
@@ -314,9 +314,15 @@ def end_in_words(placed: list[Placed], view: View, target: Target, *, before: in
 
 
 def _trimmed(message: Message) -> Message:
+    """Reasoning behind the last text is looked past: a wire that lets a request end in it never comes here."""
     blocks = list(message.blocks)
-    while blocks and isinstance(last := blocks[-1], Text) and last.text != last.text.rstrip():
-        blocks.pop()
-        if last.text.strip():
-            blocks.append(msgspec.structs.replace(last, text=last.text.rstrip()))
+    for index, block in reversed(list(enumerate(message.blocks))):
+        if isinstance(block, Thinking):
+            continue
+        if not isinstance(block, Text):
+            break
+        if text := block.text.rstrip():
+            blocks[index] = msgspec.structs.replace(block, text=text)
+            break
+        del blocks[index]
     return msgspec.structs.replace(message, blocks=tuple(blocks))

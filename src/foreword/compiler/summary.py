@@ -11,6 +11,7 @@ from typing import Any, cast
 
 import msgspec
 
+from foreword.compiler.read_tool import read_tool_name
 from foreword.core.block import Text, ToolCall, ToolResult, plain_text
 from foreword.core.item import Change, Interaction, Item, Notice, Turn
 from foreword.core.outcome import CallOutcome, Standing, outcome_of
@@ -63,11 +64,9 @@ def summarize(view: View, items: Sequence[Item], limit: int, target: Target) -> 
     The head line is always there and names the range and the call that reads an event back; lines follow, by
     class and then by place, as far as the limit allows; the last line says how many were left out.
     """
-    opened = view.fold.opened
-    alias = opened.alias if opened is not None else "session"
     events = [seq for item in items for seq in item.events]
     calls = sum(len(item.calls) for item in items if isinstance(item, Interaction))
-    call = recall(target.reader, _read_tool(view), f"{alias}#N")
+    call = _call(view, events, target)
     span = f"#{min(events)}" if len(events) == 1 else f"#{min(events)} to #{max(events)}"
     tools = f", {calls} tool calls" if calls else ""
     head = f"{span} left out{tools}; {call if call is not None else 'not readable by this agent'}"
@@ -80,12 +79,17 @@ def summarize(view: View, items: Sequence[Item], limit: int, target: Target) -> 
     return "\n".join([head, *shown])
 
 
-def _read_tool(view: View) -> str:
-    epochs = view.fold.epochs
-    name = epochs[-1].body.read_tool if epochs else None
-    if name is not None:
-        return name
-    return "foreword_read" if any(tool.name == "read" for tool in view.fold.tools[1]) else "read"
+def _call(view: View, events: Sequence[int], target: Target) -> str | None:
+    """Return how an event N of these is read back; in a fork, also those that its parent recorded."""
+    first = {view.fold.ref(seq).partition("#")[0]: seq for seq in sorted(events, reverse=True)}
+    name = read_tool_name(view)
+    calls = [(seq, recall(target.reader, name, f"{alias}#N")) for alias, seq in first.items()]
+    told = [
+        call if at == min(events) else f"{call} from #{at}"
+        for at, call in reversed(calls)
+        if call is not None
+    ]
+    return "; ".join(told) or None
 
 
 def _choose(lines: Sequence[_Line], room: int, counter: Counter) -> dict[int, _Line]:

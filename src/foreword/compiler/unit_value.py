@@ -7,16 +7,25 @@ from typing import Any, cast
 
 import msgspec
 
-from foreword.core.request import Unit
+from foreword.core.block import Opaque
+from foreword.core.request import Piece, Unit
 
 
-def value_of(unit: Unit) -> Any:
+def value_of(unit: Unit | Piece) -> Any:
     """Return a unit's bytes as a value; members alone as an object; None: they are a piece of a string, or no JSON."""
     data = unit.data if unit.data.startswith(b"{") else b"{" + unit.data + b"}"
     try:
         return msgspec.json.decode(data)
     except msgspec.DecodeError:
         return None
+
+
+def opaque_in(unit: Unit | Piece, value: Any, wire: str) -> Opaque | None:
+    """Return the block of a wire that a unit is, by what its bytes say; None: it is no such block."""
+    form: Any = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
+    if unit.kind != "opaque" or not isinstance(form, str):
+        return None
+    return Opaque(wire=wire, form=form, raw=unit.data.decode())
 
 
 def texts_at(value: Any, path: tuple[str, ...]) -> Iterator[str]:

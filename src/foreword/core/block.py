@@ -72,7 +72,7 @@ class ToolCall(Struct, frozen=True, kw_only=True, tag="tool_call", omit_defaults
     extra: dict[str, Any] | None = None
 
 
-class Opaque(Struct, frozen=True, kw_only=True, tag="opaque", omit_defaults=True):
+class Opaque(Struct, frozen=True, kw_only=True, tag="opaque", omit_defaults=True, weakref=True):
     """A block of ``wire`` that this model has no word for: ``raw`` is its JSON text, sent back unchanged.
 
     ``ref``: as of a picture.

@@ -6,7 +6,8 @@ whatever order they arrived in.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import OrderedDict
+from collections.abc import Iterable, Iterator
 
 import msgspec
 
@@ -40,12 +41,16 @@ from foreword.core.event import (
     UnseenPrefix,
 )
 from foreword.core.item import Change, Interaction, Item, Notice, Turn
+from foreword.core.item_ids import item_ids
 from foreword.core.tool_reference import referenced
+from foreword.core.unreported import written
 
 COMPACTION = "compaction"
 """What every wire that has such a block calls it."""
 TASK_BUDGET = "task budget"
 """Topic of the notices that count a task budget down."""
+Calls = OrderedDict[tuple[int, int], Interaction]
+"""Calls, oldest first: the event of an answer and the position of a call in it -> the interaction."""
 
 
 class Moment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
@@ -99,7 +104,7 @@ class Fold:
         self.used: set[str] = set()
         self.deferred: tuple[int, tuple[ToolSpec, ...]] = (-1, ())
         self.findable: tuple[str, ...] = ()
-        self.defined: dict[str, ToolSpec] = {}
+        self.defined: dict[str, tuple[int, ToolSpec]] = {}
         self.loaded: dict[str, None] = {}
         self.detected: tuple[int, LanguageDetected] | None = None
         self.language = ""
@@ -107,9 +112,11 @@ class Fold:
         self.effort: str | None = None
         self.budget: tuple[int, int] = (-1, 0)
         self.spent = 0
+        self.guessed = False
         self.told = -1
         self.unseen = 0
         self.items: list[Item] = []
+        self.call_ids: set[str] = set()
         self.compactions: list[Interaction] = []
         self.replacements: dict[int, list[tuple[int, Rewritten, Replacement]]] = {}
         self.repairs: list[tuple[int, Repaired]] = []
@@ -126,14 +133,16 @@ class Fold:
         self.mangled: list[int] = []
         self.opaque: set[int] = set()
         self.parted: set[tuple[int, int]] = set()
+        self.copies: set[int] = set()
         self.rebuild = -1
         self._answers: dict[int, tuple[int, int]] = {}
         self._sent_by_seq: dict[int, RequestSent] = {}
         self._by_seq: dict[int, Item] = {}
-        self._open: dict[str, list[tuple[Interaction, int]]] = {}
-        self._awaited: dict[str, list[tuple[Interaction, int]]] = {}
+        self._open: dict[str, Calls] = {}
+        self._awaited: dict[str, Calls] = {}
+        self._ended_late: dict[str, tuple[Interaction, int]] = {}
         self._open_by_event: dict[int, Interaction] = {}
-        self._ids: set[str] = set()
+        self._item_ids: set[str] = set()
         self._reserve_erased(events)
 
     def _reserve_erased(self, events: Iterable[Event]) -> None:
@@ -221,7 +230,7 @@ class Fold:
                 self.described.setdefault(body.picture, (event.seq, body.text))
             case TaskBudgetSet():
                 self.budget = (event.seq, body.total)
-                self.spent, self.told = 0, -1
+                self.spent, self.guessed, self.told = 0, False, -1
             case Pinned():
                 self._add(Notice(event.seq, "pin", body.text, kept=True))
             case Revoked():
@@ -270,25 +279,29 @@ class Fold:
         if deferred != self.deferred[1]:
             self.deferred = (seq, deferred)
         for tool in tools:
-            self.defined.setdefault(tool.name, tool)
+            self.defined.setdefault(tool.name, (seq, tool))
 
     def _note_opaque(self, seq: int, message: Message) -> None:
         if any(isinstance(block, Opaque) for block in message.blocks):
             self.opaque.add(seq)
+
+    def _note_items(self, seq: int, message: Message) -> None:
+        ids = item_ids(message)
+        if len(ids) > len(set(ids)) or not self._item_ids.isdisjoint(ids):
+            self.copies.add(seq)
+        self._item_ids.update(ids)
 
     def _add(self, item: Item) -> None:
         self._by_seq[item.seq] = item
         self.items.append(item)
 
     def _answer(self, seq: int, body: Answered) -> None:
-        calls: list[ToolCall] = []
         blocks = list(body.message.blocks)
         for index, block in enumerate(blocks):
             if isinstance(block, ToolCall):
                 unique = self._unique(block.id, seq)
                 if unique != block.id:
                     blocks[index] = msgspec.structs.replace(block, id=unique)
-                calls.append(block)
         message = msgspec.structs.replace(body.message, blocks=tuple(blocks))
         interaction = Interaction(seq, body.message, message)
         self.loaded.update(dict.fromkeys(referenced(blocks)))
@@ -296,14 +309,17 @@ class Fold:
         place = self._place_of(body)
         self.items.insert(place, interaction)
         self._note_opaque(seq, body.message)
+        self._note_items(seq, body.message)
         if any(isinstance(block, Opaque) and block.form == COMPACTION for block in blocks):
             self._compacted(interaction, body, place)
-        if body.usage is not None:
-            self.spent += body.usage.output or 0
-        if calls:
+        if self.budget[1]:
+            output = body.usage.output if body.usage is not None else None
+            self.guessed = self.guessed or output is None
+            self.spent += written(body) if output is None else output
+        if interaction.calls:
             self._open_by_event[seq] = interaction
-            for position, call in enumerate(calls):
-                self._open.setdefault(call.id, []).append((interaction, position))
+            for position, call_id in enumerate(interaction.recorded_ids):
+                self._open.setdefault(call_id, Calls())[seq, position] = interaction
         as_sent = interaction.covers < 0 and not body.edits
         if body.usage is not None and as_sent:
             self._report(body.request, body.usage.total_input)
@@ -328,47 +344,68 @@ class Fold:
 
     def _unique(self, call_id: str, seq: int) -> str:
         unique, attempt = call_id, 0
-        while unique in self._ids or not unique:
+        while unique in self.call_ids or not unique:
             unique = f"{call_id or 'call'}_{seq}" if attempt == 0 else f"{call_id or 'call'}_{seq}_{attempt}"
             attempt += 1
-        self._ids.add(unique)
+        self.call_ids.add(unique)
         return unique
 
-    def unfinished(self, call_id: str) -> list[tuple[Interaction, int]]:
-        """Calls of a recorded id that are open, oldest first, then those answered before their end was known."""
-        return [*self._open.get(call_id, ()), *self._awaited.get(call_id, ())]
+    def unfinished(self, call_id: str) -> bool:
+        """Whether a call of a recorded id is open, or was answered before its end was known."""
+        return any(True for _ in self._unfinished(call_id))
+
+    def _unfinished(self, call_id: str) -> Iterator[tuple[Interaction, int]]:
+        """Yield the open calls of an id, oldest first, then those answered before their end was known."""
+        for calls in (self._open.get(call_id), self._awaited.get(call_id)):
+            for (_, position), interaction in calls.items() if calls else ():
+                yield interaction, position
+        if call_id in self._ended_late:
+            yield self._ended_late[call_id]
 
     def _start(self, call_id: str) -> None:
-        for interaction, position in self.unfinished(call_id):
+        for interaction, position in self._unfinished(call_id):
             if position not in interaction.started:
                 interaction.started.add(position)
                 return
 
     def _print(self, seq: int, call_id: str) -> None:
-        for interaction, position in self.unfinished(call_id)[:1]:
+        for interaction, position in self._unfinished(call_id):
             interaction.printed.setdefault(position, []).append(seq)
+            return
 
     def _return(self, seq: int, body: ToolReturned) -> None:
         result = body.result
-        waiting = self._open.get(result.call_id)
-        if not waiting:
+        found = _oldest(self._open, result.call_id)
+        if found is None:
             self.orphans.append(seq)
             self._end_late(seq, result.call_id)
             return
-        interaction, position = waiting.pop(0)
-        if not waiting:
-            del self._open[result.call_id]
+        interaction, position = found
         self._close(seq, interaction, position, result)
         if body.run == "running" or body.exit_code is None:
-            self._awaited.setdefault(result.call_id, []).append((interaction, position))
+            self._await(interaction, position)
+
+    def _await(self, interaction: Interaction, position: int) -> None:
+        self._awaited.setdefault(interaction.recorded_ids[position], Calls())[interaction.seq, position] = (
+            interaction
+        )
 
     def _end_late(self, seq: int, call_id: str) -> None:
-        awaited = self._awaited.get(call_id)
-        if awaited:
+        """Of the oldest call whose end is awaited; when there is none more, the newest ended once again."""
+        found = _oldest(self._awaited, call_id) or self._ended_late.get(call_id)
+        if found is not None:
             self.late.add(seq)
-            new = (entry for entry in awaited if entry[1] not in entry[0].ends)
-            interaction, position = next(new, awaited[-1])
-            interaction.ends[position] = seq
+            self._ended_late[call_id] = found
+            found[0].ends[found[1]] = seq
+
+    def _no_longer_open(self, interaction: Interaction, position: int) -> bool:
+        """Take a call from the open ones; return whether it was one."""
+        call_id = interaction.recorded_ids[position]
+        calls = self._open.get(call_id, Calls())
+        was = calls.pop((interaction.seq, position), None) is not None
+        if was and not calls:
+            del self._open[call_id]
+        return was
 
     def _close(self, seq: int, interaction: Interaction, position: int, result: ToolResult) -> None:
         wire_id = interaction.calls[position].id
@@ -386,10 +423,8 @@ class Fold:
         interaction = self._by_seq.get(body.event)
         if body.fault == "open_call" and isinstance(interaction, Interaction):
             call = interaction.calls[body.call]
-            for call_id, waiting in self._open.items():
-                if (interaction, body.call) in waiting:
-                    waiting.remove((interaction, body.call))
-                    self._awaited.setdefault(call_id, []).append((interaction, body.call))
+            if self._no_longer_open(interaction, body.call):
+                self._await(interaction, body.call)
             interaction.unknown.add(body.call)
             text = Text(text=body.text)
             self._close(
@@ -416,10 +451,15 @@ class Fold:
             )
             self.parted.add((body.event, body.call))
             item.message = msgspec.structs.replace(item.message, blocks=blocks)
-            if self.sent and item in self.items[: self.sent[-1].items]:
+            if self._was_sent(item):
                 self.rebuild = seq
         if body.text:
             self._add(Notice(seq, "a call without an output", body.text, kept=False))
+
+    def _was_sent(self, item: Item) -> bool:
+        """Whether the newest request held it; what came since is short, all before may be long."""
+        last = self.sent[-1] if self.sent else None
+        return last is not None and item.seq < last.seq and item not in self.items[last.items :]
 
     def _apply_gone(self, event: Event) -> None:
         """An erased event keeps its place where the wire needs one: a result still answers its call."""
@@ -428,11 +468,19 @@ class Fold:
             return
         interaction = self._by_seq.get(place[0])
         if isinstance(interaction, Interaction) and interaction.results[place[1]] is None:
-            for waiting in self._open.values():
-                if (interaction, place[1]) in waiting:
-                    waiting.remove((interaction, place[1]))
+            self._no_longer_open(interaction, place[1])
             reason = self.erased.get(event.seq, "erased")
             content = (Text(text=f"[this result was erased: {reason}]"),)
             interaction.unknown.add(place[1])
             result = ToolResult(call_id=interaction.calls[place[1]].id, content=content)
             self._close(event.seq, interaction, place[1], result)
+
+
+def _oldest(calls: dict[str, Calls], call_id: str) -> tuple[Interaction, int] | None:
+    """Take the oldest call of an id out; None: there is none."""
+    if call_id not in calls:
+        return None
+    (_, position), interaction = calls[call_id].popitem(last=False)
+    if not calls[call_id]:
+        del calls[call_id]
+    return interaction, position

@@ -27,9 +27,10 @@ class Interaction:
 
     ``results[i]`` and ``result_seqs[i]`` answer ``calls[i]``; None while the call is open. ``unknown``: positions
     whose outcome nothing tells: a repair closed them, or their result was erased. ``message`` and ``calls`` have
-    unique call ids; ``recorded`` is the message as it came. ``covers``: how many items a compaction block in it
-    stands for; -1: it has none. By position: ``started``, whose tool began; ``printed``, the events of its output
-    meanwhile; ``ends``, the event of a result that came when the call was answered already.
+    unique call ids; ``recorded`` is the message as it came, and ``recorded_ids`` its calls' ids. ``covers``: how many
+    items a compaction block in it stands for; -1: it has none. By position: ``started``, whose tool began;
+    ``printed``, the events of its output meanwhile; ``ends``, the event of a result that came when the call was
+    answered already.
     """
 
     __slots__ = (
@@ -39,6 +40,7 @@ class Interaction:
         "message",
         "printed",
         "recorded",
+        "recorded_ids",
         "result_seqs",
         "results",
         "seq",
@@ -53,6 +55,7 @@ class Interaction:
         self.recorded = recorded
         self.message = message
         self.calls = calls = tuple(block for block in message.blocks if isinstance(block, ToolCall))
+        self.recorded_ids = tuple(block.id for block in recorded.blocks if isinstance(block, ToolCall))
         self.results: list[ToolResult | None] = [None] * len(calls)
         self.result_seqs: list[int | None] = [None] * len(calls)
         self.unknown: set[int] = set()

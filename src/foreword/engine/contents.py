@@ -37,9 +37,8 @@ class Contents:
         return sum(self._write(view, seq) for seq in sorted(named))
 
     def _write(self, view: View, seq: int) -> bool:
-        opened = view.fold.opened
         body = view.fold.events[seq].body
-        call = recall(self.reader, None, f"{opened.alias if opened is not None else 'session'}#{seq}")
+        call = recall(self.reader, None, view.fold.ref(seq))
         if call is None or call in self._written or body is None:
             return False
         found = content_bytes(body, None)

@@ -1,4 +1,4 @@
-"""What a call is likely to cost before its bill comes: from its size, its cache marks and the session's calls before."""
+"""What a call is likely to cost before its bill comes: from its size, its cache marks and the calls before it."""
 
 from __future__ import annotations
 

@@ -22,16 +22,20 @@ class Outstanding:
         self._factors: dict[str, float] = {}
         """Model -> its tokens for one of the counter's, by the newest answer that tells."""
         self._long = False
+        self._known: tuple[Prices, Cost] | None = None
+        """What was worked out last; a store may hold many that wait, and each check asks for all."""
 
     def add(self, events: Iterable[Event]) -> None:
         """Take the events that come next."""
+        self._known = None
         for event in events:
             match event.body:
                 case RequestSent() as sent:
                     self.event, self._sent = event, sent
                 case Answered(usage=usage):
-                    if self._sent is not None and self._sent.tokens and usage is not None and usage.total_input:
-                        self._factors[self._sent.model] = usage.total_input / self._sent.tokens
+                    size = usage.total_input if usage is not None else None
+                    if self._sent is not None and self._sent.tokens and size:
+                        self._factors[self._sent.model] = size / self._sent.tokens
                     self.event = self._sent = None
                 case Called(kind="call", request=int()) | SessionOpened():
                     self.event = self._sent = None
@@ -42,6 +46,11 @@ class Outstanding:
 
     def cost(self, own: Sequence[Row], prices: Prices) -> Cost:
         """Predict what it costs, from what the log says of it. ``own``: the session's calls."""
+        if self._known is None or self._known[0] is not prices:
+            self._known = prices, self._predict(own, prices)
+        return self._known[1]
+
+    def _predict(self, own: Sequence[Row], prices: Prices) -> Cost:
         event, sent = self.event, self._sent
         if event is None or sent is None:
             return Cost(picodollars=0)

@@ -1,7 +1,7 @@
 """Recording: a log in memory and its way to the store, whoever else writes to it.
 
-Facts are synced before they are acknowledged. ``RequestSent`` alone waits for the next fact: losing it in a crash
-loses nothing, since the same log compiles to the same request.
+Facts are synced before they are acknowledged. ``RequestSent`` alone waits for the next fact, unless limits count it:
+losing it in a crash loses nothing, since the same log compiles to the same request.
 """
 
 from __future__ import annotations

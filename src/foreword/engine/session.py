@@ -325,8 +325,9 @@ class Session(Telling, ToolRuns):
     ) -> Synced:
         """Take a caller's own message list, append what is new, and return the request to send.
 
-        An edited or rewound list forks the session at the last event that still agrees; this object then
-        follows the fork. ``system`` and ``tools`` in the wire's form; None: unchanged.
+        An edited or rewound list forks the session at the last event that still agrees, or goes on in the fork that
+        was made for it before; this object then follows the fork. ``system`` and ``tools`` in the wire's form; None:
+        unchanged.
         A request whose history only the provider holds is none for this: see ``engine.sync.held``.
         Raises: MalformedRequest, EmptyRequest and InvalidValue, which change nothing; OverBudget.
         """
@@ -341,7 +342,10 @@ class Session(Telling, ToolRuns):
         self.event(at)
         self.flush()
         child = self._alike(self._begin_fork(at, name, origin))
-        for event in self.events[at + 1 :]:  # what was erased since is gone from the shared part too
+        fresh = len(child.events) == at + 2  # else another process was first with this name
+        for event in (
+            self.events[at + 1 :] if fresh else ()
+        ):  # what was erased is gone from the shared part too
             if isinstance(event.body, Erased) and min(event.body.targets) <= at:
                 shared = tuple(seq for seq in event.body.targets if seq <= at)
                 answers = tuple(answer for answer in event.body.answers if answer[0] <= at)
@@ -364,7 +368,8 @@ class Session(Telling, ToolRuns):
         child.user = self.user
         fork = name or (f"{self.id}~{at}" if store is None else free_name(store, self.id))
         # Of the log that holds the event itself: a fork of a fork of a fork would be read through all of them.
-        parent = next(opened.session for seq, opened in reversed(self.view.fold.openings) if seq <= at)
+        above = (opened.session for seq, opened in reversed(self.view.fold.openings) if seq <= at)
+        parent = next(above, self.id)
         return child._begin(SessionOpened(session=fork, alias="", parent=(parent, at)), origin)
 
     def become(self, other: Session) -> None:

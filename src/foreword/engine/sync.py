@@ -29,14 +29,11 @@ if TYPE_CHECKING:
     from foreword.engine.session import Session
 
 
-LOG = []
-
-
 class Synced(Struct, frozen=True, kw_only=True):
     """What ``sync`` did, and the request to send.
 
-    ``appended``: events added from the list. ``forked_at``: last event shared with the log as it was, None: no
-    fork. ``shortened``: ids of calls whose results the caller cut; the log keeps the whole ones.
+    ``appended``: events added from the list. ``forked_at``: last event shared with the log as it was, None: it goes
+    on in that one. ``shortened``: ids of calls whose results the caller cut; the log keeps the whole ones.
     """
 
     request: Compiled

@@ -6,9 +6,10 @@ of his past. Both come back to a list that was recorded before: it goes on there
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from foreword.core.event import SessionOpened
+from foreword.core.event import Event, SessionOpened
 from foreword.engine.last_list import FACTS, Recorded
 from foreword.engine.matching import Side, compare
 from foreword.store.store import Store
@@ -20,7 +21,10 @@ ORIGIN = "sync"
 """Of the event that opens such a fork: others are their caller's own, and no list of another session goes there."""
 
 LOOKED = 16
-"""Forks whose logs are read, the newest: a caller who edits his past before each call waits for them each time."""
+"""Forks that are looked at, the newest: a caller who edits his past before each call waits for them each time."""
+
+PEEKED = 16
+"""Events of its own by which a fork is ruled out that begins with another message, before its log is read."""
 
 
 def free_name(store: Store, session: str) -> str:
@@ -49,14 +53,15 @@ def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] |
     top = _top(session, own)
     made = f"{_root(top)}~"
     forks = [fork.id for fork in store.forks(top, since=own - 1) if fork.id.startswith(made)]
+    following = _following(session.events[:own], given)
     found: tuple[str, int] | None = None
     most = -1
     for name in (*forks[: -LOOKED - 1 : -1], top):
-        if name == session.id:
+        if name == session.id or _says_other(store.load(name, since=own, limit=PEEKED), following):
             continue
-        events = [*session.events[:own], *store.load(name, since=own)]
-        openings = [event for event in events[own:] if isinstance(event.body, SessionOpened)]
-        if not all(event.origin == ORIGIN or event.body.session == top for event in openings):
+        events = store.load(name)
+        opened = [(event.origin, event.body) for event in events[own:]]
+        if any(isinstance(b, SessionOpened) and b.session != top and o != ORIGIN for o, b in opened):
             continue
         compared = compare(Recorded(events), given)
         if compared.differs is None and len(compared.known) > most:
@@ -69,6 +74,22 @@ def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] |
 def fork_place(session: Session, differs: int) -> int:
     """Return the last event to share with a new fork: where this one was itself only opened, they become siblings."""
     return next(e.seq for e in reversed(session.events[:differs]) if not e.seq or e.kind != "session_opened")
+
+
+def _following(shared: Sequence[Event], given: Side) -> Sequence[bytes]:
+    """Return what the first message says that a list adds to a shared past; (): that isn't as plain as that."""
+    recorded = Recorded(shared)
+    compared = compare(recorded, given)
+    if compared.differs is not None or recorded.gone or given.fold.compactions:
+        return ()
+    return next((place.keys for place in given.places if place.seq not in compared.known), ())
+
+
+def _says_other(own: Sequence[Event], following: Sequence[bytes]) -> bool:
+    """Whether the first message of a fork is another for certain; of two that are joined one may begin the other."""
+    first = Side([event for event in own if event.kind in ("said", "answered")][:1])
+    keys = first.places[0].keys if first.places and not first.gone else ()
+    return any(one != other for one, other in zip(keys, following, strict=False))
 
 
 def _top(session: Session, own: int) -> str:

@@ -14,7 +14,6 @@ from foreword.core.event import (
     Answered,
     Event,
     InstructionsSet,
-    SessionOpened,
     ToolsSet,
 )
 from foreword.core.reference import recall
@@ -76,7 +75,7 @@ class Blamer:
             "where": where,
             "left": max(left, key=lambda one: (one["step"], one["event"] or 0)) if gone else None,
             "recover": log.recover(facts[0].seq),
-            "read": f"foreword read {log.alias}#{facts[0].seq}",
+            "read": f"foreword read {log.fold.ref(facts[0].seq)}",
             "occurrences": occurrences,
         }
 
@@ -97,8 +96,6 @@ class _Log:
     def __init__(self, events: Sequence[Event]) -> None:
         self.events = events
         self.fold = View.of(events).fold
-        opened = [event.body for event in events if isinstance(event.body, SessionOpened)]
-        self.alias = opened[-1].alias if opened else ""
         self.answers = [event.seq for event in events if isinstance(event.body, Answered)]
         self.items = {id(item): index for index, item in enumerate(self.fold.items)}
 
@@ -150,7 +147,7 @@ class _Log:
         if not self.fold.epochs:
             return None
         body = self.fold.epochs[-1].body
-        return recall(body.reader, body.read_tool, f"{self.alias}#{seq}")
+        return recall(body.reader, body.read_tool, self.fold.ref(seq))
 
     def left(self, event: Event, text: str) -> dict[str, Any] | None:
         """Return what took an event's text out of the context; None: nothing did."""

@@ -63,12 +63,13 @@ class Between:
 
     @cached_property
     def life(self) -> Life:
-        """The life that the newest write was billed for."""
+        """The life of what was lost: the long one where more than half of the prompt was written for it."""
+        kept = self.before.prompt
         for call in (self.before, *self.earlier):
-            if call.usage.cache_write_long:
-                return "long"
-            if call.usage.cache_write_short:
-                return "short"
+            long = call.usage.cache_write_long or 0
+            kept = min(kept, (call.read or 0) + long)
+            if long:
+                return "long" if self.read < kept and kept * 2 >= self.before.prompt else "short"
         return "short"
 
     def noted(self, code: str) -> list[str]:
@@ -114,18 +115,6 @@ def _short(gap: Between) -> Evidence | None:
     return (
         "shown",
         f"the prompt before had {gap.before.prompt:,} tokens; {gap.after.model} caches from {least:,} on",
-    )
-
-
-def _not_written(gap: Between) -> Evidence | None:
-    """Where writes are billed apart, a call without any left nothing to be read."""
-    price = gap.spec.price if gap.spec is not None else None
-    told = price is not None and price.cache_write_short is not None
-    if not told or gap.read or gap.before.read != 0 or gap.before.usage.written != 0:
-        return None
-    return (
-        "shown",
-        f"the call at {gap.before.where} neither read nor wrote any of its {gap.before.prompt:,} tokens",
     )
 
 
@@ -290,6 +279,21 @@ def _repeated(gap: Between) -> Evidence | None:
     )
 
 
+def _not_written(gap: Between) -> Evidence | None:
+    """Where only marks cache, a call that wrote nothing and read nothing left nothing to be read.
+
+    A file that tells of reads and of no write leaves writes out, which says nothing.
+    """
+    marks = gap.rules is not None and gap.rules.kind == "marks" and _repeated(gap) is None
+    if not marks or gap.read or gap.before.read != 0 or gap.before.usage.written != 0:
+        return None
+    wrote = any(call.usage.written for call in gap.earlier)
+    if not wrote and any(call.read for call in gap.earlier):
+        return None
+    fact = f"the call at {gap.before.where} neither read nor wrote any of its {gap.before.prompt:,} tokens"
+    return ("shown", fact) if wrote else ("likely", f"{fact}, nor did any call before it")
+
+
 def _whole(gap: Between) -> Evidence | None:
     promises = gap.rules is not None and gap.rules.short is not None
     if not promises or not gap.after.turn or gap.read > gap.base or _repeated(gap) is not None:
@@ -314,7 +318,6 @@ def _provider(gap: Between) -> Evidence | None:
 
 DETECTORS: tuple[tuple[str, Detector], ...] = (
     ("too_short", _short),
-    ("not_written", _not_written),
     ("epoch", _epoch),
     ("model_switch", _model),
     ("compaction", _compaction),
@@ -327,6 +330,7 @@ DETECTORS: tuple[tuple[str, Detector], ...] = (
     ("restart", _restart),
     ("system_text", _system),
     ("reasoning_dropped", _reasoning),
+    ("not_written", _not_written),
     ("aborted", _aborted),
     ("message_edited", _edited),
     ("restart", _whole),
@@ -357,7 +361,6 @@ EPOCHS: dict[Why, str] = {
 
 FIXES = {
     "too_short": "nothing to mend: from that size on it is kept",
-    "not_written": "have the provider cache the prompt: set cache marks, at its end above all",
     "epoch": "planned: keep what its reason names as it is, or allow for the break",
     "model_switch": "switch models where the context is short, or between sessions",
     "compaction": "compact later and deeper, or leave out less often: each time pays for all that is kept",
@@ -368,6 +371,7 @@ FIXES = {
     "restart": "keep dates, ids and lists out of the system text, so that a new start sends the same bytes",
     "system_text": "set the text once for a session; say what changes in a message",
     "reasoning_dropped": "keep reasoning where it was sent, or drop it at an epoch, not at each turn",
+    "not_written": "have the provider cache the prompt: set cache marks, at its end above all",
     "aborted": "let the response begin before it is broken off: only then is what was sent kept",
     "message_edited": "add what is new behind what was sent, never before it",
     "two_clients": "give each client a session of its own: fork it",

@@ -19,8 +19,6 @@ from foreword.evals.facts import CATEGORIES, Row, rows_of
 from foreword.evals.reads import reads
 from foreword.importers.imported import Imported
 
-_PRICES = Prices()
-
 TOP = 10
 REPEATED_FROM = 200
 """Characters from which the same text twice is worth naming."""
@@ -41,8 +39,11 @@ def totals(imported: Imported) -> dict[str, Any]:
     }
 
 
-def stats(imported: Imported) -> dict[str, Any]:
-    """Return the figures of one session. Tokens are the counter's; usage and cost are the record's."""
+def stats(imported: Imported, prices: Prices | None = None) -> dict[str, Any]:
+    """Return the figures of one session. Tokens are the counter's, usage is the record's, and so is cost by ``prices``.
+
+    None: those of the catalog.
+    """
     texts = rows_of(imported.drafts)
     answers = _answers(imported.drafts)
     by_category: dict[str, int] = dict.fromkeys(CATEGORIES, 0)
@@ -65,7 +66,7 @@ def stats(imported: Imported) -> dict[str, Any]:
         "tools": _tools(texts),
         "repeated": _repeated(texts),
         "reads": reads(texts),
-        **_spent(imported),
+        **_spent(imported, prices or Prices()),
         "warnings": [{"code": flaw.code, "where": flaw.where, "text": flaw.text} for flaw in imported.flaws],
     }
 
@@ -155,7 +156,7 @@ def _repeated(rows: Sequence[Row]) -> dict[str, Any]:
     }
 
 
-def _spent(imported: Imported) -> dict[str, Any]:
+def _spent(imported: Imported, prices: Prices) -> dict[str, Any]:
     """Return the bill of the session as ``foreword cost`` has it, and what is asked of it here.
 
     ``calls_without_usage`` are in no sum; ``unknown``: calls whose cost is not known, which is in none either.
@@ -163,7 +164,7 @@ def _spent(imported: Imported) -> dict[str, Any]:
     """
     kind: Kind = "sub_context" if imported.sub_context else "call"
     listed = rows(
-        imported.drafts, session=imported.session, prices=_PRICES, kind=kind, project=imported.project
+        imported.drafts, session=imported.session, prices=prices, kind=kind, project=imported.project
     )
     sums = total(once(listed))
     found = figures(sums)

@@ -4,6 +4,7 @@ The original reader walks from the last leaf to the root and stops at a compacti
 the agent did see what came before. Parallel tool results hang beside the path and belong to it.
 """
 
+from collections import deque
 from collections.abc import Iterable, Sequence
 
 import msgspec
@@ -63,9 +64,9 @@ def _parents_first(records: Sequence[Record]) -> list[Record]:
     waiting: dict[str, list[Record]] = {}
     ordered: list[Record] = []
     for record in records:
-        ready = [record]
+        ready = deque([record])
         while ready:
-            one = ready.pop(0)
+            one = ready.popleft()
             if one.parent in missing and one.parent != one.uuid:
                 waiting.setdefault(one.parent, []).append(one)
                 continue

@@ -215,8 +215,9 @@ class Thread:
         start = self._turns[max(0, len(self._turns) - turns)]
         gone = self._written[start:]
         del self._written[start:], self._turns[max(0, len(self._turns) - turns) :]
-        self._unbilled = [answer for answer in self._unbilled if answer in self._written]
-        calls = [entry.draft() for entry in gone if isinstance(entry, _Answer)]
+        answers = {entry: None for entry in gone if isinstance(entry, _Answer)}
+        self._unbilled = [answer for answer in self._unbilled if answer not in answers]
+        calls = [answer.draft() for answer in answers]
         self._written += [
             entry for entry in gone if isinstance(entry, Draft) and isinstance(entry.body, Called)
         ]
@@ -272,8 +273,8 @@ class Thread:
         blocks = tuple(
             Text(text=text) for text in parts if not any(text.strip() in said for said in self._injected)
         )
-        written = [entry.body for entry in self._written if isinstance(entry, Draft)]
-        before = next((body.blocks for body in reversed(written) if isinstance(body, InstructionsSet)), ())
+        written = (entry.body for entry in reversed(self._written) if isinstance(entry, Draft))
+        before = next((body.blocks for body in written if isinstance(body, InstructionsSet)), ())
         if blocks != before:
             self._write(row, InstructionsSet(blocks=blocks), "operator")
 

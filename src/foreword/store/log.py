@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
+from itertools import islice, pairwise
 
 import apsw
 import msgspec
@@ -130,17 +130,28 @@ def rows(
 
 
 def events(
-    db: Database, tenant: Tenant, session: str, artifacts: Artifacts, *, since: int, store: str
+    db: Database,
+    tenant: Tenant,
+    session: str,
+    artifacts: Artifacts,
+    *,
+    since: int,
+    limit: int | None = None,
+    store: str,
 ) -> list[Event]:
     """Return a session's events from seq ``since`` on, one for each seq: by these they are looked up.
+
+    ``limit``: how many at most, None: all.
 
     Raises: UnknownSession; ArtifactMissing; LogCorrupt, also when one is missing between others.
     """
     found: list[Event] = []
-    for row, event in rows(db, tenant, session, since=since, store=store):
+    for row, event in islice(rows(db, tenant, session, since=since, store=store), limit):
         if event.seq != since + len(found):
             raise LogCorrupt(session, since + len(found), "it is missing, and later ones are there")
         found.append(read_event(row, event, session, artifacts))
+    if limit is not None and len(found) == limit:
+        return found
     own = spans(db, tenant.number, number_or_raise(db, tenant.number, session, store))[-1].first
     if since + len(found) <= own:
         raise LogCorrupt(

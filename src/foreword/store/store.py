@@ -92,15 +92,15 @@ class Store:
         """Whether there is a session of this id."""
         return self._read(lambda db: sessions.number_of(db, self._tenant.number, session)) is not None
 
-    def forks(self, session: str) -> list[Fork]:
-        """List the sessions that share events of this one, forks of forks too, in the order of their making.
+    def forks(self, session: str, *, since: int = 0) -> list[Fork]:
+        """List the sessions that share event ``since`` of this one, forks of forks too, in the order of their making.
 
         A session that isn't there has none.
         """
 
         def read(db: Database) -> list[Fork]:
             number = sessions.number_of(db, self._tenant.number, session)
-            found = {} if number is None else sessions.forks(db, self._tenant.number, number, since=0)
+            found = {} if number is None else sessions.forks(db, self._tenant.number, number, since=since)
             return list(found.values())
 
         return self._read(read)
@@ -120,14 +120,18 @@ class Store:
         """
         return self._read(lambda db: sessions.free_alias(db, self._tenant.number, session))
 
-    def load(self, session: str, *, since: int = 0) -> list[Event]:
+    def load(self, session: str, *, since: int = 0, limit: int | None = None) -> list[Event]:
         """Return the session's events from seq ``since`` on, in order; a fork's begin with its parent's.
+
+        ``limit``: how many at most, None: all.
 
         Raises: UnknownSession; ArtifactMissing; LogCorrupt when one is missing or its payload can't be read.
         """
 
         def read(db: Database) -> list[Event]:
-            return log.events(db, self._tenant, session, self._artifacts, since=since, store=self.name)
+            return log.events(
+                db, self._tenant, session, self._artifacts, since=since, limit=limit, store=self.name
+            )
 
         try:
             return self._read(read)

@@ -6,12 +6,14 @@ from collections.abc import Iterator
 
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest, Block
+from foreword.testing.form import misforms
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, text_of
 
 CHANGES_BETA = "mid-conversation-tool-changes-2026-07-01"
 INLINE_BETA = "inline-tools-2026-09-15"
 BUDGET_BETA = "task-budgets-2026-03-13"
+CLEARED = (None, "next_user_message", "never")
 
 
 def _changes(request: AnthropicRequest) -> list[tuple[str, Block]]:
@@ -44,6 +46,23 @@ def _effort(request: AnthropicRequest) -> Iterator[Fault]:
         config = mapping(message.data.get("output_config")) if message.role == "system" else {}
         if "effort" in config and text_of(config["effort"]) not in forms.EFFORTS:
             yield fault(f"messages.{at}.output_config.effort")
+
+
+def _clear_at(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        if message.role == "system" and message.data.get("clear_at") not in CLEARED:
+            yield fault(f"messages.{at}.clear_at")
+
+
+def _task_budget(request: AnthropicRequest) -> Iterator[Fault]:
+    budget = mapping(request.body.get("output_config")).get("task_budget")
+    if budget is not None:
+        yield from (
+            fault(misform.path)
+            for misform in misforms("output_config.task_budget", mapping(budget), forms.TASK_BUDGET)
+        )
+        if mapping(budget).get("type", "tokens") != "tokens":
+            yield fault("output_config.task_budget.type")
 
 
 def _betas(request: AnthropicRequest) -> Iterator[Fault]:
@@ -85,6 +104,20 @@ CHANGE_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.1",
         evidence="T",
         check=_effort,
+    ),
+    Rule(
+        code="clear_at",
+        text="{path}: Input should be 'next_user_message' or 'never'",
+        section="1.1",
+        evidence="T",
+        check=_clear_at,
+    ),
+    Rule(
+        code="task_budget",
+        text="{path}: Input should be a budget of type 'tokens' with a `total`",
+        section="1.6",
+        evidence="T",
+        check=_task_budget,
     ),
     Rule(
         code="change_beta",

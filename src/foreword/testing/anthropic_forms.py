@@ -146,7 +146,9 @@ TOOL_FAMILIES = (
     "tool_search_tool_regex",
     "mcp_toolset",
 )
+TASK_BUDGET: Table = {"type": "str!", "total": "int!", "remaining": "int|null"}
 EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
+THINKING_DISPLAYS = frozenset({"summarized", "omitted", "updates"})
 THINKING_TYPES = frozenset({"adaptive", "enabled", "disabled", "between_tools"})
 TOOL_CHOICES = frozenset({"auto", "any", "tool", "none"})
 FORCED_CHOICES = frozenset({"any", "tool"})

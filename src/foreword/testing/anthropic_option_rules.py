@@ -13,11 +13,22 @@ from foreword.testing.wire import mapping, objects, text_of
 NO_SAMPLING_SINCE = "2026-10-21"
 SAMPLING = ("temperature", "top_p", "top_k")
 BINDING_BETA = "thinking-binding-controls-2026-08-01"
+DISPLAY_BETA = "thinking-display-updates-2026-08-18"
 COMPACT_BETAS = ("compact-2026-09-04", "compact-2026-01-12")
 BETA_MEMBERS: Mapping[str, tuple[str, ...]] = {
     "context_management": ("context-management-2025-06-27", "compact-2026-01-12"),
     "compaction": ("compact-2026-09-04",),
+    "fallbacks": ("server-side-fallback-2026-06-01", "server-side-fallback-2026-07-01"),
+    "fallback_credit_token": ("fallback-credit-2026-07-01",),
+    "mcp_servers": ("mcp-client-2025-04-04", "mcp-client-2025-11-20", "mcp-client-2026-09-15"),
+    "thread": ("message-threads-2026-08-12",),
 }
+EDIT_BETAS: Mapping[str, str] = {
+    "compact_20260112": "compact-2026-01-12",
+    "clear_tool_uses_20250919": "context-management-2025-06-27",
+    "clear_thinking_20251015": "context-management-2025-06-27",
+}
+NOT_IN_A_THREAD = ("context_management", "fallbacks", "thinking")
 SYSTEM_BETAS = (
     ("clear_at", ("mid-conversation-system-clear-at-2026-08-21",)),
     ("output_config", ("mid-conversation-output-config-2026-07-01",)),
@@ -114,17 +125,39 @@ def _effort(request: AnthropicRequest) -> Iterator[Fault]:
         yield fault("output_config.effort")
 
 
+def _thread_alone(request: AnthropicRequest) -> Iterator[Fault]:
+    if request.body.get("thread") is None:
+        return
+    clashes = [name for name in NOT_IN_A_THREAD if request.body.get(name) is not None]
+    yield from (fault("thread", member=name) for name in clashes)
+    if request.marks:
+        yield fault("thread", member="cache_control")
+
+
+def _edits(request: AnthropicRequest) -> list[tuple[str, str]]:
+    """Return the path and the kind of each edit of the context that is asked for."""
+    edits = objects(mapping(request.body.get("context_management")).get("edits"))
+    return [(f"context_management.edits.{at}", text_of(edit.get("type"))) for at, edit in enumerate(edits)]
+
+
+def _edit_kind(request: AnthropicRequest) -> Iterator[Fault]:
+    yield from (fault(path, kind=kind) for path, kind in _edits(request) if kind not in EDIT_BETAS)
+
+
 def _betas(request: AnthropicRequest) -> Iterator[Fault]:
     if request.betas is None:
         return
     needs = [(name, BETA_MEMBERS[name]) for name in BETA_MEMBERS if request.body.get(name) is not None]
     if "block_binding" in request.thinking:
         needs.append(("thinking.block_binding", (BINDING_BETA,)))
+    if request.thinking.get("display") == "updates":
+        needs.append(("thinking.display", (DISPLAY_BETA,)))
     needs += [
         (f"messages.{at}.content.{index}", COMPACT_BETAS) for at, index, _ in request.blocks("compaction")
     ]
     for at, message in enumerate(request.messages):
         needs += [(f"messages.{at}.{name}", betas) for name, betas in SYSTEM_BETAS if name in message.data]
+    needs += [(path, (EDIT_BETAS[kind],)) for path, kind in _edits(request) if kind in EDIT_BETAS]
     yield from (fault(path) for path, betas in needs if not request.betas.intersection(betas))
 
 
@@ -216,6 +249,20 @@ OPTION_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.4",
         evidence="T",
         check=_effort,
+    ),
+    Rule(
+        code="thread_alone",
+        text="{path}: not supported together with `{member}`",
+        section="1.1",
+        evidence="T",
+        check=_thread_alone,
+    ),
+    Rule(
+        code="edit_kind",
+        text="{path}: Input tag '{kind}' found using 'type' does not match any of the expected tags",
+        section="1.5",
+        evidence="T",
+        check=_edit_kind,
     ),
     Rule(
         code="beta",

@@ -19,7 +19,7 @@ from foreword.testing.rule import Rule, Violation, broken
 from foreword.testing.script import Answer, Scripted
 from foreword.testing.sse import Pieces, frame
 from foreword.testing.thinking_book import ThinkingBook
-from foreword.testing.wire import UNREADABLE
+from foreword.testing.wire import UNREADABLE, whole
 
 
 class AnthropicReferee(Referee[AnthropicRequest]):
@@ -57,7 +57,7 @@ class AnthropicReferee(Referee[AnthropicRequest]):
             raise LookupError(
                 "no legal request yet that this answer could belong to: judge the request first"
             )
-        remember(self._book, self._reader.as_blocks(content), self._last)
+        remember(self._book, self._reader.as_blocks(whole(content)), self._last)
 
     def count(self, body: bytes, headers: Mapping[str, str] | None = None) -> tuple[int, dict[str, Any]]:
         """Answer a token count: status and body. The window is no limit here, and nothing is cached."""

@@ -65,6 +65,7 @@ class Thought(NamedTuple):
     genuine: bool
     prefix_holds: bool
     chain_holds: bool
+    boundary_holds: bool
 
 
 class AnthropicRequest(msgspec.Struct, kw_only=True):

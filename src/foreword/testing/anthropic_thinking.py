@@ -26,13 +26,18 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
     last: str | None = None
     for at, message in enumerate(request.messages):
         reached = {state}
+        parted: bool | None = (
+            None  # by a fallback, from the thinking before it; None: there is none in the message
+        )
         for index, block in enumerate(message.blocks):
             if block.kind in THINKING:
                 signature = _signature(block)
                 signed = book.find(signature, _text(block))
-                thoughts.append(_thought(at, index, block, signed, reached, last, accept_foreign))
-                last = signature
+                thoughts.append(_thought(at, index, block, signed, reached, last, parted, accept_foreign))
+                last, parted = signature, False
             else:
+                if block.kind == "fallback" and parted is not None:
+                    parted = True
                 resumed = _resumed(block, book) if block.kind == "compaction" else None
                 if block.kind == "compaction" and _signature(block) and not (resumed or accept_foreign):
                     forged.append(f"messages.{at}.content.{index}")
@@ -49,13 +54,16 @@ def trace(request: AnthropicRequest, book: ThinkingBook, *, accept_foreign: bool
 def remember(book: ThinkingBook, blocks: tuple[Block, ...], request: AnthropicRequest) -> None:
     """Note the thinking of an answer, and the calls it led to, as issued after a request that was traced."""
     last, own, prefix = request.last_signature, None, request.prefix
+    parted = False
     for block in blocks:
         if _restarts(block):
             prefix, last = grown(_opening(request), b"assistant", block.digest), None
-        elif block.kind in THINKING:
-            own = _signature(block)
-            book.remember(own, _text(block), prefix, last)
-            last = own
+        elif block.kind in THINKING and (signature := _signature(block)):  # unsigned, no service gave it
+            own = signature
+            book.remember(own, _text(block), prefix, last, parted=parted)
+            last, parted = own, False
+        elif block.kind == "fallback":
+            parted = True
         elif block.kind == "tool_use" and own is not None:
             book.called(text_of(block.data.get("id")), own)
 
@@ -101,11 +109,12 @@ def _thought(
     signed: Signed | None,
     reached: set[State],
     last: str | None,
+    parted: bool | None,
     accept_foreign: bool,
 ) -> Thought:
     path = f"messages.{at}.content.{index}"
     if signed is None:
-        return Thought(path, (at, index), accept_foreign, True, True)
+        return Thought(path, (at, index), accept_foreign, True, True, True)
     return Thought(
         path,
         (at, index),
@@ -113,6 +122,7 @@ def _thought(
         prefix_holds=signed.prefix in reached,
         # Thinking may be cut from the front: the first block kept needs no predecessor.
         chain_holds=last is None or signed.predecessor == last,
+        boundary_holds=parted in (None, signed.parted),
     )
 
 

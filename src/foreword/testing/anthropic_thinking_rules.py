@@ -71,6 +71,16 @@ def _chain(request: AnthropicRequest) -> Iterator[Fault]:
             yield fault(thought.path)
 
 
+def _boundary(request: AnthropicRequest) -> Iterator[Fault]:
+    yield from (fault(thought.path) for thought in request.thoughts if not thought.boundary_holds)
+
+
+def _display(request: AnthropicRequest) -> Iterator[Fault]:
+    display = request.thinking.get("display")
+    if display is not None and text_of(display) not in forms.THINKING_DISPLAYS:
+        yield fault("thinking.display", display=display)
+
+
 def _turn_thinking(request: AnthropicRequest) -> Iterator[Fault]:
     if request.thinking.get("type") != "disabled" and not request.drops_mismatched:
         yield from (fault(path) for path in request.bare_calls)
@@ -173,6 +183,20 @@ THINKING_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.4",
         evidence="D",
         check=_chain,
+    ),
+    Rule(
+        code="fallback_moved",
+        text="{path}: thinking around a `fallback` block can only be validated with the block where it stood",
+        section="1.2",
+        evidence="T",
+        check=_boundary,
+    ),
+    Rule(
+        code="thinking_display",
+        text="{path}: Input should be 'summarized', 'omitted' or 'updates'",
+        section="1.4",
+        evidence="T",
+        check=_display,
     ),
     Rule(
         code="turn_thinking",

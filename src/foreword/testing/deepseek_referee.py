@@ -15,6 +15,7 @@ from foreword.testing.referee import Verdict
 from foreword.testing.rule import Rule
 from foreword.testing.script import Answer, Scripted
 from foreword.testing.sse import KEEP_ALIVE, Pieces
+from foreword.testing.wire import whole
 
 
 class DeepSeekReader(ChatReader):
@@ -52,7 +53,7 @@ class DeepSeekReferee(OpenAIChatReferee):
     def answered(self, asked: ChatRequest, message: dict[str, Any]) -> None:
         """Note an answer: the end of a model's output ends a unit of the cache."""
         if self._told is not None:
-            said = self._reader.message(message)
+            said = self._reader.message(whole(message))
             self._told((*asked.units, Unit(digest=said.digest, tokens=said.tokens)))
 
     def _accepted(self, asked: ChatRequest) -> Verdict:

@@ -17,7 +17,7 @@ from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, text_of
 
 # Cache marks do not exist here, sampling is ignored with thinking, and roles need not alternate.
-_ELSEWHERE = frozenset({"breakpoint", "sampling", "alternation", "system_first"})
+_ELSEWHERE = frozenset({"breakpoint", "cache_options", "sampling", "alternation", "system_first"})
 _UNREAD = "Failed to deserialize the JSON body into the target type: "
 # DeepSeek's own words for rules that it shares.
 _TEXTS = {

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from foreword.testing import gemini_forms as forms
 from foreword.testing.form import Misform, Problem
 from foreword.testing.gemini_request import GeminiRequest, Part
 from foreword.testing.gemini_signatures import first_call
 from foreword.testing.rule import Fault, Rule, fault
+from foreword.testing.wire import text_of
 
 _COUNTS = (
     "Please ensure that the number of function response parts is equal to the number of function call parts "
@@ -143,6 +144,29 @@ def _response_after(request: GeminiRequest) -> Iterator[Fault]:
             yield fault(f"contents[{at}]")
 
 
+def _response_match(request: GeminiRequest) -> Iterator[Fault]:
+    for at, content in enumerate(request.contents[1:], 1):
+        before = request.contents[at - 1]
+        calls = [part.inside for part in before.parts if part.kind == "functionCall"]
+        found = [(i, part.inside) for i, part in enumerate(content.parts) if part.kind == "functionResponse"]
+        named = all(text_of(inside.get("name")) for inside in (*calls, *(inside for _, inside in found)))
+        # Contents of other roles, other counts and missing names are other rules'.
+        if before.role != "model" or content.role != "user" or len(calls) != len(found) or not named:
+            continue
+        # What has an id is of that call alone, so it chooses first.
+        for index, response in sorted(found, key=lambda each: not each[1].get("id")):
+            answered = next((call for call in calls if _answers(response, call)), None)
+            if answered is None:
+                yield fault(f"contents[{at}].parts[{index}]", name=response["name"])
+            else:
+                calls.remove(answered)
+
+
+def _answers(response: dict[str, Any], call: dict[str, Any]) -> bool:
+    same = response["name"] == call["name"]
+    return same and (not response.get("id") or response["id"] == call.get("id"))
+
+
 def _call_cut(request: GeminiRequest) -> Iterator[Fault]:
     for at, content in enumerate(request.contents[:-1]):
         follows = request.contents[at + 1]
@@ -249,6 +273,14 @@ CONTENT_RULES: tuple[Rule[GeminiRequest], ...] = (
     ),
     Rule(code="call_after", text=_AFTER, section="7", evidence="F", check=_call_after),
     Rule(code="response_count", text=_COUNTS, section="7", evidence="F", check=_response_count),
+    Rule(
+        code="response_match",
+        text="Please ensure that a function response part has the name, and the id if it has one, of a function "
+        "call part of the function call turn. Function response `{name}`.",
+        section="7",
+        evidence="T",
+        check=_response_match,
+    ),
     Rule(code="call_cut", text=_COUNTS, section="7", evidence="F", check=_call_cut),
     Rule(
         code="response_after",

@@ -18,7 +18,7 @@ from foreword.testing.referee import Referee, Verdict
 from foreword.testing.rule import Rule, Violation
 from foreword.testing.script import Answer, Scripted
 from foreword.testing.sse import Pieces
-from foreword.testing.wire import UNREADABLE, mapping
+from foreword.testing.wire import UNREADABLE, mapping, whole
 
 STATUSES: Mapping[int, str] = {
     400: "INVALID_ARGUMENT",
@@ -60,7 +60,7 @@ class GeminiReferee(Referee[GeminiRequest]):
 
     def answered(self, content: dict[str, Any]) -> None:
         """Note the content of a recorded answer: its signatures are this server's own from now on."""
-        for part in self._reader.content(content).parts:
+        for part in self._reader.content(whole(content)).parts:
             if part.signature is not None:
                 self._book.remember(part.signature, part)
 

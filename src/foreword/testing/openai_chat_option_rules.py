@@ -6,12 +6,14 @@ import re
 from collections.abc import Iterator
 from typing import Any, cast
 
+from foreword.testing.openai_cache_options import cache_faults
 from foreword.testing.openai_chat_request import ChatRequest
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, text_of
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 MAX_STOPS = 4
+CACHE_LIFETIMES = ("30m",)
 
 
 def _tool_bodies(request: ChatRequest) -> Iterator[tuple[int, str, dict[str, Any]]]:
@@ -110,6 +112,10 @@ def _stops(request: ChatRequest) -> Iterator[Fault]:
 def _stream_options(request: ChatRequest) -> Iterator[Fault]:
     if request.body.get("stream_options") is not None and request.body.get("stream") is not True:
         yield fault("stream_options")
+
+
+def _cache_options(request: ChatRequest) -> Iterator[Fault]:
+    yield from cache_faults(request.body, CACHE_LIFETIMES)
 
 
 def _window(request: ChatRequest) -> Iterator[Fault]:
@@ -225,6 +231,13 @@ OPTION_RULES: tuple[Rule[ChatRequest], ...] = (
         section="4",
         evidence="I",
         check=_stream_options,
+    ),
+    Rule(
+        code="cache_options",
+        text="Invalid value: '{value}' at '{path}'. Supported values are: {allowed}.",
+        section="2.2",
+        evidence="T",
+        check=_cache_options,
     ),
     Rule(
         code="window",

@@ -12,13 +12,13 @@ from foreword.testing.thinking_book import State
 
 
 class Sealed(msgspec.Struct, frozen=True, kw_only=True):
-    """One reasoning item as issued: what came before and right after it, and whether the server keeps it."""
+    """One reasoning item as issued: what came before it, the names of what came right after, and whether it is kept."""
 
     id: str
     encrypted: str
     model: str
     prefix: State
-    follower: str
+    follower: tuple[str, ...]
     tokens: int
     stored: bool
 
@@ -36,7 +36,7 @@ class ResponsesBook:
     def __init__(self, secret: bytes) -> None:
         self._secret = secret
         self._sealed: dict[str, Sealed] = {}
-        self._thought_of: dict[str, str] = {}
+        self._thought_of: dict[tuple[str, str], str] = {}
         self._summaries: dict[str, Summarised] = {}
         self._items: dict[str, Item] = {}
         self._responses: dict[str, tuple[Placed, ...]] = {}
@@ -50,9 +50,10 @@ class ResponsesBook:
         """Note a reasoning item, by its id and by its encrypted content."""
         self._sealed[sealed.id] = self._sealed[sealed.encrypted] = sealed
 
-    def led_to(self, reasoning: str, key: str) -> None:
-        """Note a call (by its call id) or message (by its item id) as made after a reasoning item."""
-        self._thought_of[key] = reasoning
+    def led_to(self, reasoning: Item, item: Item) -> None:
+        """Note a call or a message as made after a reasoning item; what is only stored is looked for by item ids."""
+        for name in names_of(item) if reasoning.sealed else filter(None, (item.id,)):
+            self._thought_of[item.kind, name] = reasoning.id
 
     def find(self, item: Item) -> Sealed | None:
         """Return the reasoning item issued under this id or encrypted content, or None."""
@@ -64,7 +65,8 @@ class ResponsesBook:
 
     def thought_before(self, item: Item) -> str | None:
         """Return the id of the reasoning that led to an item; None if there was none."""
-        return self._thought_of.get(key_of(item))
+        known = (self._thought_of.get((item.kind, name)) for name in names_of(item))
+        return next((reasoning for reasoning in known if reasoning is not None), None)
 
     def summarise(self, encrypted: str, prefix: State, tokens: int) -> None:
         """Note a compaction item."""
@@ -88,9 +90,9 @@ class ResponsesBook:
         return self._items.get(identity)
 
 
-def key_of(item: Item) -> str:
-    """Return what a made item is known by when it comes back: its call id, or else its own id.
+def names_of(item: Item) -> tuple[str, ...]:
+    """Return what a made item may be known by when it comes back: its own id, then that of its call.
 
-    Clients may drop the id of an item, but never the id of a call.
+    Clients may drop the first. They may give the second anew, where it was empty or stood twice.
     """
-    return item.call or item.id
+    return tuple(name for name in (item.id, item.call) if name)

@@ -5,12 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from foreword.testing import openai_responses_forms as forms
+from foreword.testing.openai_cache_options import cache_faults
 from foreword.testing.openai_responses_item_rules import NAME
 from foreword.testing.openai_responses_request import ResponsesRequest
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, objects, text_of
 
 LEAST_OUTPUT = 16
+CACHE_LIFETIMES = ("30m", "12h")
 TRUNCATIONS = frozenset({"auto", "disabled"})
 
 
@@ -97,6 +99,10 @@ def _sampling(request: ResponsesRequest) -> Iterator[Fault]:
 def _stream_options(request: ResponsesRequest) -> Iterator[Fault]:
     if request.body.get("stream_options") is not None and request.body.get("stream") is not True:
         yield fault("stream_options")
+
+
+def _cache_options(request: ResponsesRequest) -> Iterator[Fault]:
+    yield from cache_faults(request.body, CACHE_LIFETIMES)
 
 
 def _window(request: ResponsesRequest) -> Iterator[Fault]:
@@ -208,6 +214,14 @@ OPTION_RULES: tuple[Rule[ResponsesRequest], ...] = (
         section="4",
         evidence="I",
         check=_stream_options,
+    ),
+    Rule(
+        code="cache_options",
+        text="Invalid value: '{value}' at '{path}'. Supported values are: {allowed}.",
+        section="2.2",
+        evidence="T",
+        check=_cache_options,
+        error_code="invalid_value",
     ),
     Rule(
         code="window",

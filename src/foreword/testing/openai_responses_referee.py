@@ -19,7 +19,7 @@ from foreword.testing.referee import STREAM_ERROR, Referee, Verdict
 from foreword.testing.rule import Rule, Violation
 from foreword.testing.script import Answer, Scripted
 from foreword.testing.sse import Pieces
-from foreword.testing.wire import objects
+from foreword.testing.wire import objects, whole
 
 # What a summary keeps of a context that the server compacts on its own.
 COMPACTED_SHARE = 10
@@ -63,7 +63,7 @@ class OpenAIResponsesReferee(Referee[ResponsesRequest]):
             raise LookupError(
                 "no legal request yet that this answer could belong to: judge the request first"
             )
-        made = tuple(self._reader.item(item) for item in output)
+        made = tuple(self._reader.item(item) for item in whole(output))
         remember(self._book, self._last, response, made, self._reader.tokens)
 
     def count(self, body: bytes, headers: Mapping[str, str] | None = None) -> tuple[int, dict[str, Any]]:

@@ -8,7 +8,7 @@ from hashlib import blake2b
 import msgspec
 
 from foreword.testing import openai_responses_forms as forms
-from foreword.testing.openai_responses_book import ResponsesBook, Sealed, key_of
+from foreword.testing.openai_responses_book import ResponsesBook, Sealed, names_of
 from foreword.testing.openai_responses_request import Item, Lost, Placed, ResponsesRequest, Torn
 from foreword.testing.prefix_cache import Unit
 from foreword.testing.thinking_book import State, grown
@@ -67,19 +67,19 @@ def remember(
 
     `summary_tokens` is the size of a compaction item in it.
     """
-    state, last = request.prefix, ""
+    state, last = request.prefix, None
     model = text_of(request.body.get("model"))
     for at, item in enumerate(made):
         if item.kind == "reasoning":
             # What the server neither sealed nor keeps can't come back, so nothing asks for it.
-            last = item.id if item.sealed or request.stored else ""
+            last = item if item.id and (item.sealed or request.stored) else None
             book.thought(
                 Sealed(
                     id=item.id,
                     encrypted=item.sealed,
                     model=model,
                     prefix=state,
-                    follower=key_of(made[at + 1]) if at + 1 < len(made) else "",
+                    follower=names_of(made[at + 1]) if at + 1 < len(made) else (),
                     tokens=tokens([text_of(part.get("text")) for part in item.data.get("summary", ())]),
                     stored=request.stored,
                 )
@@ -89,8 +89,8 @@ def remember(
             book.summarise(item.sealed, state, summary_tokens)
             state = resumed(state)
             continue
-        if last and (key := key_of(item)):  # a message without an id is not known again
-            book.led_to(last, key)
+        if last is not None:
+            book.led_to(last, item)
         state = after(state, item)
     if request.stored:
         book.keep(response, request.context, made)
@@ -172,7 +172,10 @@ def _follows(item: Item, sealed: Sealed | None) -> bool:
     if sealed is None or not sealed.follower:
         return True
     # A message may come back without its id, and is then only known as one of the assistant's.
-    return key_of(item) == sealed.follower or (not key_of(item) and sealed.follower.startswith("msg"))
+    names = names_of(item)
+    return any(name in sealed.follower for name in names) or (
+        not names and sealed.follower[0].startswith("msg")
+    )
 
 
 def _bare(context: Sequence[Placed], book: ResponsesBook) -> Iterator[Torn]:

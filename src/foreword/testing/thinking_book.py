@@ -12,11 +12,15 @@ State = bytes
 
 
 class Signed(msgspec.Struct, frozen=True, kw_only=True):
-    """One thinking block as issued: text, digest of everything before it, signature of its predecessor."""
+    """One thinking block as issued: text, digest of everything before it, signature of its predecessor.
+
+    ``parted``: a `fallback` block stood between the two in its answer.
+    """
 
     text: str
     prefix: State
     predecessor: str | None
+    parted: bool
 
 
 class ThinkingBook:
@@ -32,12 +36,14 @@ class ThinkingBook:
         """Return the signature (base64) of a block to be issued after `prefix`."""
         return self._stamp(text.encode(), prefix, (predecessor or "").encode())
 
-    def remember(self, signature: str, text: str, prefix: State, predecessor: str | None) -> None:
+    def remember(
+        self, signature: str, text: str, prefix: State, predecessor: str | None, *, parted: bool
+    ) -> None:
         """Note a block, signed here or in a recorded answer, as issued after `prefix`.
 
         A signature that a record made up may stand on several texts.
         """
-        signed = Signed(text=text, prefix=prefix, predecessor=predecessor)
+        signed = Signed(text=text, prefix=prefix, predecessor=predecessor, parted=parted)
         self._signed[signature, text] = self._signed[signature, None] = signed
 
     def called(self, call: str, signature: str) -> None:

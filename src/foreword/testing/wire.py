@@ -4,9 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from hashlib import blake2b
-from typing import Any, cast
+from typing import Any, TypeVar, cast
 
 import msgspec
+
+from foreword.core.canonical import lossless
+from foreword.core.surrogates import mended_json
+
+T = TypeVar("T")
 
 # Not rendered for the model, or of unknown size there (rulebook 9.3).
 UNCOUNTED = frozenset(
@@ -52,6 +57,11 @@ def text_of(value: object) -> str:
 def mapping(value: object) -> dict[str, Any]:
     """Return an object, or {} for anything else."""
     return cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+
+
+def whole(value: T) -> T:
+    """Return a JSON value without halves of characters: a record may hold them, what a service says never does."""
+    return msgspec.json.decode(mended_json(lossless(value).decode()))
 
 
 def compact(value: object) -> bytes:

@@ -1,5 +1,6 @@
 """Anthropic's events: what stands where, what is cut, what fails."""
 
+import json
 from typing import Any
 
 import pytest
@@ -72,6 +73,27 @@ def test_arguments_are_read_at_the_end(texts: tuple[str, ...], arguments: str) -
     _, streamed = run(*tool(*texts), amend("tool_use"), STOP)
     assert blocks_of(streamed) == (ToolCall(id="t", name="f", arguments=arguments),)
     assert (streamed.state, streamed.partial) == ("complete", ())
+
+
+@pytest.mark.parametrize(
+    "texts, given",
+    [
+        ((), {}),
+        (('{"query": ', '"a"}'), {"query": "a"}),
+        (('{"n": 1e', "999}"), {"arguments": '{"n": 1e999}'}),
+        (('{"query": "a',), {"arguments": '{"query": "a'}),
+    ],
+)
+def test_input_of_the_providers_tool_that_is_no_object_keeps_its_text(
+    texts: tuple[str, ...], given: dict[str, Any]
+) -> None:
+    """As the arguments of every other call are sent."""
+    form = {"type": "server_tool_use", "id": "srvtoolu_1", "name": "web_search", "input": {}}
+    deltas = ({"type": "input_json_delta", "partial_json": text} for text in texts)
+    _, streamed = run(*block(0, form, *deltas), amend("pause_turn"), STOP)
+    (found,) = blocks_of(streamed)
+    assert isinstance(found, Opaque)
+    assert json.loads(found.raw) == form | {"input": given}
 
 
 def test_arguments_given_at_the_start_stand() -> None:

@@ -157,6 +157,20 @@ def test_usage_is_the_last_that_says_something() -> None:
     assert run(*parts, chunk(finish="stop")).usage is None
 
 
+def test_usage_may_stand_in_the_last_choice() -> None:
+    """Moonshot has it there, and at the top only where a stream was asked for it; then that one counts."""
+    early = {"prompt_tokens": 12, "completion_tokens": 2, "cached_tokens": 10}
+    last = {"index": 0, "delta": {}, "finish_reason": "stop", "usage": early}
+    other = last | {"index": 1, "usage": early | {"completion_tokens": 9}}
+    top = {"choices": [], "usage": early | {"completion_tokens": 3}}
+    for chunks, output in (([], 2), ([{"choices": [other]}], 2), ([top], 3)):
+        streamed = run(chunk({"content": "a"}), {"choices": [last], "usage": None}, *chunks)
+        assert streamed.usage is not None
+        assert streamed.response is not None
+        assert streamed.usage == streamed.response.usage
+        assert (streamed.usage.cache_read, streamed.usage.output) == (10, output)
+
+
 @pytest.mark.parametrize(
     "done, finish, state",
     [(True, None, "complete"), (False, "stop", "complete"), (False, None, "incomplete")],

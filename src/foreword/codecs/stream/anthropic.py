@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from typing import Any, cast
 
+import msgspec
+
 from foreword.codecs.decoded import WireCodec
+from foreword.codecs.parts import object_arguments
 from foreword.codecs.reading import At, whole
 from foreword.codecs.stream.grown import Grown
 from foreword.codecs.stream.payload import items, mapping, parsed_object
@@ -42,7 +45,7 @@ class _Block:
         value = self.form | self.set
         for name, grown in self.grown.items():
             if name == "partial_json":
-                value["input"] = parsed_object(grown.text) or {}
+                value["input"] = msgspec.json.decode(object_arguments(grown.text)[0])
             else:
                 value[name] = grown.text
         return value

@@ -81,10 +81,14 @@ class ChatAssembly:
         if error is not None:
             self.failure = failure_from(error)
             deltas.append(Delta(kind="error", error=self.failure))
+        usage = found.get("usage")
         for raw in items(found.get("choices"), self._at):
-            self._choice(mapping(raw, self._at), deltas)
-        if found.get("usage") is not None:
-            self._count(found["usage"], deltas)
+            choice = mapping(raw, self._at)
+            self._choice(choice, deltas)
+            if usage is None and not choice.get("index"):
+                usage = choice.get("usage")  # Moonshot's last choice; at the top it has one only if asked for
+        if usage is not None:
+            self._count(usage, deltas)
         if error is None:
             self._remember(found)
         return deltas

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any, cast
 
 from foreword.compiler.compile import Compiled
+from foreword.compiler.unit_value import opaque_in
 from foreword.core.block import Opaque
 from foreword.core.item import Interaction
 from foreword.core.request import Unit
@@ -33,8 +33,6 @@ def said_by_model(view: View, unit: Unit) -> Interaction | None:
 def opaque_of(compiled: Compiled, index: int) -> Opaque | None:
     """Return the block of this wire that a unit is, as its bytes say it; None: it is no such block."""
     unit = compiled.unit(index)
-    value: Any = compiled.value(index) if unit.kind == "opaque" else None
-    form: Any = cast("dict[str, Any]", value).get("type") if isinstance(value, dict) else None
-    if not isinstance(form, str):
+    if unit.kind != "opaque":
         return None
-    return Opaque(wire=compiled.target.codec.wire, form=form, raw=unit.data.decode())
+    return opaque_in(unit, compiled.value(index), compiled.target.codec.wire)

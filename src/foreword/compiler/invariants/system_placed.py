@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.rule import Broken, Invariant
-from foreword.compiler.placing import OPERATOR
+from foreword.compiler.placing import OPERATOR, hears
 
 _NAME = "system_placed"
 
@@ -22,12 +22,12 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
     for index, unit in compiled.since(max(start - 1, head)):
         if unit.role not in OPERATOR:
             continue
-        before = compiled.unit(index - 1).role if index > head else ""
+        before = compiled.unit(index - 1) if index > head else None
         after = compiled.unit(index + 1).role if index + 1 < compiled.size else "assistant"
         if not taken:
             fault = "a system message for a model that takes none there"
-        elif before not in (*OPERATOR, "user"):
-            fault = "a system message that follows no turn of the user's"
+        elif not hears(before, target):
+            fault = "a system message that follows neither the user's turn nor a call of the provider's"
         elif after not in (*OPERATOR, "assistant"):
             fault = "a system message that the assistant doesn't answer"
         else:

@@ -13,13 +13,14 @@ from foreword.compiler.invariants.check import CutPoints
 from foreword.compiler.passes.externalize import rewrite_draft
 from foreword.compiler.passes.reduce import levels, plan_of, sizes_of
 from foreword.compiler.pricing import bill, is_cold, priced
+from foreword.core.economics import LEAST
 from foreword.core.event import Draft, Rewritten, Why
 
 
 def cheapen(compiled: Compiled) -> list[Draft]:
     """Propose one big clear that pays by the square-root rule; [] when none does, or nobody asked."""
     policy, view = compiled.policy, compiled.view
-    if not policy.price_trigger or view.fold.rebuild > compiled.epoch.seq:
+    if not policy.price_trigger or compiled.predicted < LEAST or view.fold.rebuild > compiled.epoch.seq:
         return []
     last_sent = view.fold.sent[-1].seq if view.fold.sent else -1
     if compiled.epoch.seq > last_sent or compiled.target.reader == "none":

@@ -10,12 +10,16 @@ from foreword.core.view import View
 
 
 def countdown(view: View, policy: Policy, target: Target) -> list[Draft]:
-    """Propose a notice when a budget was set, and each time another ``policy.countdown`` of it was spent."""
+    """Propose a notice when a budget was set, and each time another ``policy.countdown`` of it was spent.
+
+    An answer whose output nobody reported counts by its text, and the notice then says "about".
+    """
     fold = view.fold
     total = fold.budget[1]
     if not total or not policy.countdown or target.counts_down:
         return []
     if fold.told >= 0 and fold.spent - fold.told < max(1, total * policy.countdown):
         return []
-    text = f"{max(0, total - fold.spent)} of {total} output tokens are left for this task."
+    about = "About " if fold.guessed else ""
+    text = f"{about}{max(0, total - fold.spent)} of {total} output tokens are left for this task."
     return [by_engine(Noticed(topic=TASK_BUDGET, text=text))]

@@ -2,7 +2,8 @@
 
 Levels go from the cheapest to the last resort; the first that reaches its goal is proposed whole, so the cache
 breaks once. Nothing that a person wrote, no pin and not the newest interaction is ever touched, except that the
-newest interaction's results may be excerpted when nothing else fits.
+newest interaction's results may be excerpted, and all but the newest notice behind it summarised, when nothing else
+fits.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import msgspec
 from foreword.compiler.blocks import block_of
 from foreword.compiler.compile import Compiled
 from foreword.compiler.invariants.check import CutPoints
+from foreword.compiler.newest import newest_interaction, notices_since
 from foreword.compiler.passes.externalize import excerpt_replacement, rewrite_draft
 from foreword.compiler.read_tool import read_tool_name
 from foreword.compiler.summary import summarize
@@ -110,6 +112,9 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> Reduction:
         shrunk = _shrink_newest(compiled, sizes, hard - best.left)
         best.cleared = [*best.cleared, *shrunk]
         best.left -= sum(replacement.tokens_removed for replacement in shrunk)
+        noted = _shorten_notices(compiled, sizes, best.left - hard)
+        best.summarized = [*best.summarized, *noted]
+        best.left -= sum(replacement.tokens_removed for replacement in noted)
     gain = compiled.counted - best.left
     if not (best.cleared or best.summarized) or (not over and gain < policy.min_gain * high):
         return Reduction(drafts=[], left=compiled.counted)
@@ -186,7 +191,6 @@ def _summary_of(view: View, item: Item) -> Replacement | None:
 def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[Replacement]:
     """Results worth clearing: plain successes first, oldest first; errors last, since they may still matter."""
     view, policy, target = compiled.view, compiled.policy, compiled.target
-    alias = view.fold.opened.alias if view.fold.opened is not None else "session"
     read = read_tool_name(view)
     found: list[tuple[bool, int, Replacement]] = []
     for item in items:
@@ -200,13 +204,13 @@ def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[
             before = view.replacement(seq, view.position)
             if tokens <= policy.clear_over or (before is not None and before[0].how == "cleared"):
                 continue
-            call = recall(target.reader, read, f"{alias}#{seq}")
+            call = recall(target.reader, read, view.fold.ref(seq))
             text = frame(
                 "cleared", f"[{tokens} tokens of {item.calls[position].name} cleared; {call} returns them]"
             )
             removed = tokens - target.counter.count(text) - 8
             replacement = Replacement(
-                events=(seq,), text=text, ref=f"{alias}#{seq}", tokens_removed=max(0, removed)
+                events=(seq,), text=text, ref=view.fold.ref(seq), tokens_removed=max(0, removed)
             )
             found.append((result.is_error, seq, replacement))
     return [replacement for _, _, replacement in sorted(found, key=lambda entry: entry[:2])]
@@ -318,13 +322,11 @@ def _summary(compiled: Compiled, items: Sequence[Item], size: int, limit: int) -
     view, target = compiled.view, compiled.target
     events = tuple(seq for item in items for seq in item.events)
     text = frame("summary", summarize(view, items, limit - 12, target))
-    opened = view.fold.opened
     removed = size - target.counter.count(text) - target.codec.message_tokens
-    readable = target.reader != "none" and opened is not None
     return Replacement(
         events=events,
         text=text,
-        ref=f"{opened.alias}#{events[0]}" if readable and opened is not None else None,
+        ref=view.fold.ref(events[0]) if target.reader != "none" and view.fold.openings else None,
         tokens_removed=removed,
     )
 
@@ -332,8 +334,9 @@ def _summary(compiled: Compiled, items: Sequence[Item], size: int, limit: int) -
 def _shrink_newest(compiled: Compiled, sizes: Sizes, room: int) -> list[Replacement]:
     """Excerpt the newest interaction's results to what still fits; nothing when the agent has no reader."""
     view, target = compiled.view, compiled.target
-    newest = next((item for item in reversed(view.fold.items) if isinstance(item, Interaction)), None)
-    if newest is None or target.reader == "none":
+    found = newest_interaction(view.fold.items)
+    newest = view.fold.items[found] if found >= 0 else None
+    if not isinstance(newest, Interaction) or target.reader == "none":
         return []
     texts = [
         (position, tokens)
@@ -348,3 +351,25 @@ def _shrink_newest(compiled: Compiled, sizes: Sizes, room: int) -> list[Replacem
     aim = max(30, (total + room) // len(texts) - 100)
     shrunk = [excerpt_replacement(view, newest, position, tokens, aim, target) for position, tokens in texts]
     return [replacement for replacement in shrunk if replacement.tokens_removed > 0]
+
+
+def _shorten_notices(compiled: Compiled, sizes: Sizes, excess: int) -> list[Replacement]:
+    """Tell the oldest notices behind the newest interaction in one summary, as many as free ``excess`` tokens.
+
+    The newest stays; nothing is done when the agent has no reader, or no model spoke: then they are old items.
+    """
+    items, target = compiled.view.fold.items, compiled.target
+    newest = newest_interaction(items)
+    if newest < 0 or target.reader == "none":
+        return []
+    oldest: list[Item] = []
+    size = limit = 0
+    for item in notices_since(items, newest)[:-1]:
+        if size - limit >= excess:
+            break
+        if sizes.of(item):
+            oldest.append(item)
+            size += sizes.of(item)
+            limit = max(_LEAST_SUMMARY, size // 10)
+    replacement = _summary(compiled, oldest, size, limit) if oldest else None
+    return [replacement] if replacement is not None and replacement.tokens_removed > 0 else []

@@ -1,0 +1,249 @@
+"""A list that was edited and recorded before goes on in the fork that holds it, in whatever process."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from threading import Barrier
+
+import pytest
+
+from foreword.core.block import Text
+from foreword.core.event import Answered, Event, Said
+from foreword.core.ledger import once, rows, total
+from foreword.core.prices import Prices
+from foreword.core.sealing import encode_body
+from foreword.engine.session import Session
+from foreword.engine.sync_forks import LOOKED, free_name
+from foreword.store import Store
+from tests.engine.message_lists import Messages
+from tests.histories import counting_clock, target_of
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[Store]:
+    with Store.open(tmp_path) as opened:
+        yield opened
+
+
+def started(store: Store, name: str = "f") -> Session:
+    """Open the session as a process that begins does."""
+    return Session.open(store, name, target=target_of("openai-chat"), clock=counting_clock())
+
+
+def turn(session: Session, listed: Messages, text: str) -> None:
+    """Sync a list, answer its request with a usage, and go on."""
+    session.sync(listed)
+    number = sum(isinstance(event.body, Answered) for event in session.events)
+    message = {"role": "assistant", "content": f"answer to {text}"}
+    session.record({
+        "id": f"{session.id}-{text}-{number}", "object": "chat.completion", "created": 1, "model": "gpt-6.1-sol",
+        "choices": [{"index": 0, "message": message, "finish_reason": "stop"}],
+        "usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105},
+    })  # fmt: skip
+    listed += [message, {"role": "user", "content": text}]
+
+
+def conversation(session: Session, *texts: str) -> Messages:
+    listed: Messages = [{"role": "user", "content": "begin"}]
+    for text in texts:
+        turn(session, listed, text)
+    session.sync(listed)
+    return listed
+
+
+def edited(listed: Messages, at: int, text: str) -> Messages:
+    """The list with another message of the user there, and nothing behind it."""
+    return [*copy.deepcopy(listed[:at]), {"role": "user", "content": text}]
+
+
+def names(store: Store) -> list[str]:
+    return [row.id for row in store.sessions()]
+
+
+def test_a_process_that_is_restarted_goes_on_in_its_fork(store: Store) -> None:
+    """Four times with one edited list: one fork, no new epoch, and each call stands in the bill once, with usage."""
+    session = started(store)
+    listed = edited(conversation(session, "one", "two"), 2, "another one")
+    forked = session.sync(listed)
+    turn(session, listed, "three")
+    session.sync(listed)
+    session.flush()
+    epochs = sum(event.kind == "epoch_started" for event in session.events)
+    for number in range(4):
+        session = started(store)
+        synced = session.sync(listed)
+        assert (session.id, synced.appended) == ("f~1", 0)
+        assert synced.forked_at == forked.forked_at
+        turn(session, listed, f"more {number}")
+        session.sync(listed)
+        session.flush()
+    assert names(store) == ["f", "f~1"]
+    assert sum(event.kind == "epoch_started" for event in session.events) == epochs
+    bill = total(
+        once(row for name in names(store) for row in rows(store.load(name), session=name, prices=Prices()))
+    )
+    assert (bill.statuses["ok"], bill.counted) == (7, 7)
+
+
+def test_to_and_fro_between_versions_stays_in_their_logs(store: Store) -> None:
+    """In one process, also where the first message is edited: no version is recorded twice."""
+    session = started(store)
+    first = conversation(session, "one", "two")
+    second, third = edited(first, 2, "other"), edited(first, 0, "begin otherwise")
+    versions = {"f": first, "f~1": second, "f~2": third}
+    for listed in (second, third):
+        turn(session, listed, "three")
+        session.sync(listed)
+    for name in ("f", "f~2", "f~1", "f", "f~1", "f~2", "f"):
+        synced = session.sync(copy.deepcopy(versions[name]))
+        assert (session.id, synced.appended) == (name, 0)
+        assert synced.forked_at is not None
+        turn(session, versions[name], "more")
+        session.sync(versions[name])
+    session.flush()
+    for name in versions:
+        session = started(store)
+        assert session.sync(versions[name]).appended == 0
+        assert session.id == name
+    assert names(store) == ["f", "f~1", "f~2"]
+
+
+def test_a_fork_of_a_fork_is_found_and_holds_most(store: Store) -> None:
+    """A fork that was rewound holds less of the list than the one that went on."""
+    session = started(store)
+    listed = edited(conversation(session, "one", "two"), 2, "other")
+    for text in ("three", "four"):
+        turn(session, listed, text)
+    session.sync(listed)
+    below = edited(listed, len(listed) - 1, "five")
+    turn(session, below, "six")
+    session.sync(below)
+    assert session.id == "f~2"
+    session.sync(below[:3])
+    assert session.id == "f~3"
+    session.flush()
+    for expected, wanted in ((below, "f~2"), (listed, "f~1"), (below, "f~2")):
+        session = started(store)
+        assert session.sync(expected).appended == 0
+        assert session.id == wanted
+    assert len(names(store)) == 4
+
+
+@pytest.mark.parametrize("cleaned", [False, True])
+def test_a_fork_of_which_something_was_erased_is_found(store: Store, cleaned: bool) -> None:
+    """Whether the caller still holds what was erased or took it out; nothing of it comes back."""
+    session = started(store)
+    listed = edited(conversation(session, "one", "two"), 2, "SECRET")
+    turn(session, listed, "three")
+    session.sync(listed)
+    secret = next(e.seq for e in session.events if e.body is not None and b"SECRET" in encode_body(e.body))
+    session.erase([secret], "asked to")
+    if cleaned:
+        del listed[2]
+    for _ in range(2):
+        session = started(store)
+        synced = session.sync(listed)
+        assert (session.id, synced.appended) == ("f~1", 0)
+        assert b"SECRET" not in synced.request.body
+        session.flush()
+    assert names(store) == ["f", "f~1"]
+
+
+def test_shortened_results_of_a_known_fork_are_named(store: Store) -> None:
+    session = started(store)
+    call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
+    conversation(session, "one")
+    listed: Messages = [
+        {"role": "user", "content": "begin"},
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "a long result " * 40},
+    ]
+    session.sync(listed)
+    session.flush()
+    listed[2]["content"] = "[Old tool result content cleared]"
+    session = started(store)
+    synced = session.sync(listed)
+    assert (session.id, synced.appended, synced.shortened) == ("f~1", 0, ("c1",))
+
+
+def test_forks_of_the_caller_are_left_alone(store: Store) -> None:
+    """Another agent works in a fork that was made by hand: the same list makes a fork of its own."""
+    session = started(store)
+    listed = conversation(session, "one", "two")
+    said = next(e.seq for e in session.events if e.kind == "answered")
+    child = session.fork(said)
+    assert child.id == "f~1"
+    mine = edited(listed, 2, "other")
+    child.sync(mine)
+    child.flush()
+    session.sync(mine)
+    assert session.id == "f~2"
+    child.sync(listed)  # nor does the child go on in the log that it was forked from
+    assert child.id == "f~3"
+
+
+def test_processes_that_edit_at_once_meet_in_one_fork(tmp_path: Path) -> None:
+    """Who comes second goes on in the fork of the first; another edit gets a fork of its own."""
+    with Store.open(tmp_path) as store:
+        session = started(store)
+        listed = conversation(session, "one", "two", "three")
+        session.flush()
+    same = edited(listed, 4, "the same")
+    lists = [same, same, same, edited(listed, 2, "another")]
+    start = Barrier(len(lists))
+
+    def work(mine: Messages) -> tuple[str, list[str]]:
+        with Store.open(tmp_path) as store:
+            session = started(store)
+            start.wait()
+            session.sync(mine)
+            session.flush()
+            said = [e.body.message for e in session.events if isinstance(e.body, Said)]
+            return session.id, [block.text for m in said for block in m.blocks if isinstance(block, Text)]
+
+    with ThreadPoolExecutor(len(lists)) as pool:
+        done = list(pool.map(work, lists))
+    with Store.open(tmp_path) as store:
+        for mine in (same, lists[-1]):
+            session = started(store)
+            assert session.sync(mine).appended == 0
+    assert all(said == ["begin", "one", "the same"] for _, said in done[:3])
+    assert done[3][1] == ["begin", "another"]
+    assert len({name for name, _ in done[:3]}) == 1
+
+
+def test_a_past_that_is_edited_before_each_call_costs_no_more_each_time(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Forks are siblings, few are looked at, and those that begin otherwise are not read."""
+    session = started(store)
+    listed = conversation(session, "one")
+    for number in range(2 * LOOKED):
+        listed[0]["content"] = f"it is {number} o'clock"
+        assert session.sync(listed).forked_at is not None
+    session.flush()
+    assert {row.parent for row in store.sessions() if row.id != "f"} == {("f", 0)}
+    read: list[tuple[str, int | None]] = []
+    loaded = store.load
+
+    def load(name: str, *, since: int = 0, limit: int | None = None) -> list[Event]:
+        read.append((name, limit))
+        return loaded(name, since=since, limit=limit)
+
+    monkeypatch.setattr(store, "load", load)
+    listed[0]["content"] = "it is late"
+    assert session.sync(listed).forked_at is not None
+    assert len(read) <= LOOKED + 4
+    assert sum(limit is None for _, limit in read) <= 3
+
+
+def test_a_free_name_is_found_among_many(store: Store) -> None:
+    session = started(store)
+    session.say("hello")
+    assert free_name(store, "f") == "f~1"
+    for number in (1, 2, 3, 4, 5, 8):
+        session.fork(0, f"f~{number}")
+    assert free_name(store, "f~3") in ("f~6", "f~7", "f~9")
