@@ -34,7 +34,7 @@ from foreword.testing.facts import CLAUDE
 from foreword.testing.script import Answer, Call, Failure, Scripted, Stream
 from foreword.testing.server import RefereeServer
 from tests.engine.faulty_server import FaultyServer, hangs, says
-from tests.engine.test_transport import BEGUN
+from tests.engine.sending import BEGUN
 from tests.histories import target_of
 
 KEYS = {"ANTHROPIC_API_KEY": "k"}

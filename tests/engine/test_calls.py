@@ -16,8 +16,8 @@ from foreword.engine.session import Session
 from foreword.errors import ConnectionFailed, OverBudget, Overloaded
 from foreword.testing.script import Answer, Failure, Stream
 from tests.engine.faulty_server import FaultyServer, hangs, says
+from tests.engine.sending import BEGUN
 from tests.engine.test_asking import asked, at, bodies, opened, referee, transport
-from tests.engine.test_transport import BEGUN
 
 PRICES = Prices()
 BUSY = Failure(status=529)

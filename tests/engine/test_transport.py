@@ -6,22 +6,16 @@ import asyncio
 import subprocess
 import sys
 import time
-import traceback
-from collections.abc import Coroutine
 from email.utils import formatdate
-from typing import Any, TypeVar
+from typing import Any
 
 import msgspec
 import pytest
-from msgspec.structs import replace
 
 from foreword.core.block import Text, ToolCall
-from foreword.core.endpoint import Endpoint, endpoint
-from foreword.engine.asked_json import ask_json
+from foreword.core.endpoint import endpoint
 from foreword.engine.outgoing import Outgoing, outgoing
-from foreword.engine.provider_failure import Hidden, cleaned
-from foreword.engine.session import Session
-from foreword.engine.transport import TIMEOUTS, Retries, Sent, Timeouts, Transport, send
+from foreword.engine.transport import Retries, Sent, Timeouts, Transport, send
 from foreword.errors import (
     AuthFailed,
     ConnectionFailed,
@@ -33,72 +27,9 @@ from foreword.errors import (
     RateLimited,
     Rejected,
 )
-from foreword.testing.anthropic_referee import AnthropicReferee
-from foreword.testing.deepseek_referee import DeepSeekReferee
-from foreword.testing.gemini_referee import GeminiReferee
-from foreword.testing.openai_chat_referee import OpenAIChatReferee
-from foreword.testing.openai_responses_referee import OpenAIResponsesReferee
-from foreword.testing.script import Answer, Call, Failure, Scripted, Stream
-from foreword.testing.server import RefereeServer
+from foreword.testing.script import Answer, Call, Failure, Stream
 from tests.engine.faulty_server import FaultyServer, drops, hangs, says
-from tests.engine.http_routes import Routes
-
-KEY = "sk-secret-0123456789"
-KEYS = {f"{name}_API_KEY": KEY for name in ("ANTHROPIC", "OPENAI", "DEEPSEEK", "GEMINI")}
-FAST = Retries(first=0.001, longest=0.002)
-ONCE = Retries(attempts=1)
-WIRES = {
-    "anthropic": ("anthropic", "", "claude-opus-4-8"),
-    "openai-chat": ("openai", "/v1", "gpt-6.1-sol"),
-    "openai-responses": ("openai", "/v1", "gpt-6.1-sol"),
-    "deepseek": ("deepseek", "/deepseek", "deepseek-v4-pro"),
-    "gemini": ("gemini", "/v1beta", "gemini-3.8-flash"),
-}
-BODY = b'{"model":"claude-opus-4-8","max_tokens":9,"messages":[{"role":"user","content":"hi"}]}'
-BEGUN = b"".join(
-    b"event: x\ndata: " + data + b"\n\n"
-    for data in (
-        b'{"type":"message_start","message":{"id":"m","type":"message","role":"assistant","model":"c",'
-        b'"content":[],"stop_reason":null,"usage":{"input_tokens":5,"output_tokens":1}}}',
-        b'{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}',
-        b'{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Half a"}}',
-    )
-).replace(b"event: x\n", b"")
-T = TypeVar("T")
-
-
-def server(*script: Scripted) -> RefereeServer:
-    """Serve the same script on every wire."""
-    return RefereeServer(
-        anthropic=AnthropicReferee(script=script),
-        openai_chat=OpenAIChatReferee(script=script),
-        openai_responses=OpenAIResponsesReferee(script=script),
-        deepseek=DeepSeekReferee(script=script),
-        gemini=GeminiReferee(script=script),
-    )
-
-
-def at(wire: str, url: str) -> Endpoint:
-    """Return the vendor's endpoint of a wire, moved to a server of the test."""
-    name, path, _ = WIRES[wire]
-    return endpoint(name, wire, base_url=url + path)
-
-
-def asked(wire: str) -> Session:
-    """Return a session in which something was asked."""
-    session = Session.open(None, "s", provider=wire, model=WIRES[wire][2])
-    session.say("What is there?")
-    return session
-
-
-def run(coroutine: Coroutine[Any, Any, T]) -> T:
-    """Run in an event loop, bounded."""
-    return asyncio.run(asyncio.wait_for(coroutine, 20))
-
-
-def sent_to(url: str, *, timeouts: Timeouts = TIMEOUTS, retries: Retries = FAST, body: bytes = BODY) -> Sent:
-    """Send bytes to an Anthropic endpoint."""
-    return send(at("anthropic", url), body, timeouts=timeouts, retries=retries, environ=KEYS)
+from tests.engine.sending import BEGUN, BODY, FAST, KEY, KEYS, ONCE, WIRES, asked, at, run, sent_to, server
 
 
 @pytest.mark.parametrize("stream", [True, False])
@@ -233,54 +164,6 @@ def test_an_error_has_its_type_and_is_retried_where_that_helps(
     assert "127.0.0.1" in str(fault)
     if error is ContextOverflow:
         assert (fault.tokens, fault.limit) == (210_000, 200_000)
-
-
-def test_no_error_holds_the_key_or_the_request() -> None:
-    """What a server quotes of either is cut out of the text and of every field."""
-    said = "The valve in the cellar must stay shut, whatever the plumber says about it."
-    body = BODY.replace(b"hi", said.encode())
-    echo = {
-        "error": {"type": "invalid_request_error", "message": f"key {KEY}: messages.0: bad input '{said}'"}
-    }
-    with FaultyServer([says(400, echo)]) as running, pytest.raises(Rejected) as raised:
-        sent_to(running.url, body=body)
-    shown = repr(vars(raised.value)) + str(raised.value)
-    assert KEY not in shown
-    assert KEY not in everything(raised.value)
-    assert "valve" not in shown
-    assert "messages.0: bad input" in shown
-
-
-@pytest.mark.parametrize(
-    "answer",
-    [
-        b"not http at all\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: x\r\n\r\n",
-        b"HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\nzz\r\n",
-        b"HTTP/1.1 200 OK\r\ncontent-length: 9000\r\n\r\n" + BEGUN,
-    ],
-)
-def test_a_server_that_speaks_no_http_learns_nothing_of_the_key(answer: bytes) -> None:
-    """Broken heads and bodies are a failed connection, whose causes hold no header of ours."""
-    with FaultyServer([lambda taken: taken.sendall(answer)]) as running:
-        try:
-            failure = sent_to(running.url).failure
-        except ConnectionFailed as error:
-            failure = error
-    assert isinstance(failure, ConnectionFailed)
-    assert KEY not in everything(failure)
-
-
-def everything(error: BaseException) -> str:
-    """Return all that an error and the errors behind it hold, as text."""
-    seen: list[str] = []
-    waiting: list[BaseException | None] = [error]
-    while waiting:
-        if (one := waiting.pop()) is not None:
-            request = getattr(one, "request_info", None)
-            seen.append(f"{one!r} {vars(one)} {getattr(request, 'headers', '')}")
-            waiting += [one.__cause__, one.__context__]
-    return " ".join(seen)
 
 
 def test_cancelling_while_waiting_sends_nothing_more() -> None:
@@ -439,59 +322,6 @@ def test_a_proxy_of_the_environment_is_used_for_other_machines(monkeypatch: pyte
         with pytest.raises(ConnectionFailed):
             sent_to("http://127.0.0.1:9", retries=ONCE)
         assert len(running.heard) == 1
-
-
-@pytest.mark.parametrize("where", ["{}", "{}:notaport", "127.0.0.1:9", "[bad", "/"])
-@pytest.mark.parametrize("scheme", ["http", "https"])
-def test_no_error_holds_the_password_of_a_proxy(
-    monkeypatch: pytest.MonkeyPatch, scheme: str, where: str
-) -> None:
-    """Neither a proxy that refuses a tunnel nor an address that is none puts it into the error or its causes."""
-    for name in ("no_proxy", "NO_PROXY", "HTTP_PROXY", "HTTPS_PROXY"):
-        monkeypatch.delenv(name, raising=False)
-    with FaultyServer([says(407, {})]) as running:
-        host = where.format(running.url.removeprefix("http://"))
-        monkeypatch.setenv(
-            f"{scheme}_proxy", f"http:/bob:{KEY}@x" if where == "/" else f"http://bob:{KEY}@{host}"
-        )
-        with pytest.raises(ProviderError) as raised:
-            sent_to(f"{scheme}://127.0.0.2:9", retries=ONCE)
-        with pytest.raises(ProviderError) as asked:
-            ask_json(at("anthropic", f"{scheme}://127.0.0.2:9"), "/models", environ=KEYS, timeout=2)
-    for error in (raised.value, asked.value):
-        assert KEY not in str(error)
-        assert KEY not in "".join(traceback.format_exception(error))
-    if where == "{}":
-        assert "407" in str(raised.value)
-
-
-@pytest.mark.parametrize("given", [KEY, f"Bearer {KEY}"])
-def test_no_error_holds_a_key_that_stands_in_a_header(given: str) -> None:
-    """A gateway's own header is as secret as the key; one that is no secret may be told of."""
-    made = endpoint(
-        "openai", base_url="http://127.0.0.1:9", headers={"x-gateway-key": given, "anthropic-beta": "beta-1"}
-    )
-    echo = {"error": {"message": f"the key {KEY} knows no beta-1"}}
-    body = b'{"model":"m","messages":[]}'
-    with FaultyServer([says(400, echo)]) as running, pytest.raises(Rejected) as raised:
-        send(replace(made, base_url=running.url), body, environ={"OPENAI_API_KEY": "other"})
-    assert running.heard[0].headers["x-gateway-key"] == given
-    assert KEY not in str(raised.value) + everything(raised.value)
-    assert "knows no beta-1" in str(raised.value)
-    with Routes({"/models": (400, echo)}) as routes, pytest.raises(Rejected) as refused:
-        ask_json(replace(made, base_url=routes.url), "/models", environ={"OPENAI_API_KEY": "other"})
-    assert KEY not in str(refused.value) + everything(refused.value)
-
-
-@pytest.mark.parametrize("filler", [1, 200, 900, 955])
-@pytest.mark.parametrize("space", [" ", "x"])
-def test_no_error_holds_the_beginning_of_a_key(filler: int, space: str) -> None:
-    """A message that is cut short is masked before, wherever the cut falls."""
-    key = "sk-" + "0123456789" * 10
-    hidden = Hidden(secrets=[key], request=b"", model="")
-    shown = cleaned(f"bad key{space * filler}{key}", hidden)
-    assert "sk-" not in shown
-    assert len(shown) <= 240
 
 
 def test_a_transport_that_is_not_open_says_how_to_open_it() -> None:
