@@ -18,6 +18,7 @@ from typing import Any
 from foreword.compiler.compile import compile
 from foreword.compiler.policy import Policy
 from foreword.core.block import Message, Text, ToolCall
+from foreword.core.catalog import Catalog
 from foreword.core.view import View
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
@@ -25,6 +26,8 @@ from foreword.store.store import Store
 
 SIZES = (1_000, 10_000)
 STEPS = 60
+WIDE = Catalog.load().override('[[model]]\nid = "claude-opus-4-8"\nwindow = 4_000_000\n')
+"""A window in which nothing has to be left out at any size."""
 WORDS = [
     "configure",
     "build",
@@ -65,7 +68,7 @@ def measure(messages: int) -> dict[str, float]:
     """Measure one size: compile steps, scratch, a plain dump, cold load; milliseconds and bytes."""
     chance = random.Random(messages)
     policy = Policy(name="bench", result_tokens=0, result_share=1.0, batch_share=0.0)
-    target = target_for("anthropic", "claude-opus-4-8", window=4_000_000, reserve_output=8_000)
+    target = target_for("anthropic", "claude-opus-4-8", reserve_output=8_000, catalog=WIDE)
     with tempfile.TemporaryDirectory() as folder, Store.open(Path(folder)) as store:
         session = Session.open(store, "bench", target=target, policy=policy)
         words = 1_000_000 * 3 // 4 // 5_000 * 10 // 9  # about a million tokens at 10,000 messages

@@ -11,6 +11,7 @@ import msgspec
 import pytest
 from click.testing import CliRunner
 
+import foreword
 from foreword.cli.main import COMMANDS, cli
 from foreword.cli.options import FORMATS as OFFERED_FORMATS
 from foreword.cli.options import WIRES
@@ -112,6 +113,8 @@ def test_every_json_member_is_in_the_reference(home: Path) -> None:
         ],
         "show": [shown := document("show", DEMO), shown["by_step"][0], document("show", DEMO, "--step", "2")],
         "stats": [document("stats", DEMO)],
+        "sessions": [listed := document("sessions"), listed["sessions"][0]],
+        "models": [known := document("models"), known["models"][0], known["models"][0]["price"]],
         "blame": [blamed := document("blame", "include/", session), blamed["entered"]],
         "read": [document("read", f"{alias}#3")],
         "verify": [document("verify", "--all")],
@@ -167,6 +170,15 @@ def errors() -> list[str]:
 def test_every_error_is_in_the_reference() -> None:
     """Each class of the tree, and those beside it, has a row; no row is of a class that is gone."""
     assert sorted(re.findall(r"^\| `(\w+)` \|", page("errors.md"), re.MULTILINE)) == sorted(errors())
+
+
+def test_every_name_to_import_is_in_the_reference() -> None:
+    """Each name of the package has its row, can be had, and no row is of a name that is gone."""
+    rows = [
+        name for row in re.findall(r"^\| (`.+?) \|", page("python.md"), re.MULTILINE) for name in spans(row)
+    ]
+    assert sorted(rows) == foreword.__all__
+    assert all(getattr(foreword, name) is not None for name in rows)
 
 
 def test_every_rule_of_a_request_is_in_the_reference() -> None:

@@ -197,3 +197,27 @@ def test_control_sequences_are_shown_not_obeyed(run: Run, home: Path) -> None:
     result = run("show", write(home / "s.json", whole))
     assert "\x1b" not in result.stdout
     assert "owned" in result.stdout
+
+
+def test_a_catalog_of_ones_own_prices_stats_and_breaks(
+    billed: Path, home: Path, run_json: RunJson, run: Run
+) -> None:
+    """As it prices `cost`: without it what a model of one's own cost is unknown."""
+    text = billed.read_text(encoding="utf-8").replace("claude-opus-4-8", "of-our-own")
+    billed.write_text(
+        text.replace('"cache_read_input_tokens": 1000', '"cache_read_input_tokens": 0'), encoding="utf-8"
+    )
+    ours = home / "ours.toml"
+    ours.write_text(
+        '[[model]]\nid = "of-our-own"\nprovider = "ours"\nwires = ["anthropic"]\nwindow = 200000\n'
+        'price = { input = "1", output = "10", cache_read = "0.1", cache_write_short = "2" }\n'
+        'source = "ours"\nas_of = "2026-11-30"\n',
+        encoding="utf-8",
+    )
+    for command in (("stats",), ("cache", "explain")):
+        assert run_json(*command, billed)["cost_usd"] is None, command
+        assert run_json(*command, billed, "--catalog", ours)["cost_usd"] is not None, command
+    priced = run_json("cost", billed, "--catalog", ours)["cost_usd"]
+    assert run_json("stats", billed, "--catalog", ours)["cost_usd"] == priced
+    assert "nope.toml" in one_line(run("stats", billed, "--catalog", "nope.toml", code=2))
+    assert "nope.toml" in one_line(run("cache", "explain", billed, "--catalog", "nope.toml", code=2))

@@ -21,9 +21,9 @@ from foreword.engine.telemetry import ATTRIBUTES, METRICS, Telemetry
 from foreword.errors import MissingExtra, Overloaded
 from foreword.testing.script import Answer, Failure
 from tests.engine.sessions import answer_message
+from tests.engine.spending import LIST, Now, opened
 from tests.engine.test_asking import asked, referee
 from tests.engine.test_asking import opened as asking
-from tests.engine.test_spend import LIST, Now, opened
 
 USED = Usage(uncached=100, cache_read=900, cache_write_short=40, cache_write_long=60, output=30, reasoning=10)
 SECRET = "the valve is in the cellar"

@@ -375,3 +375,39 @@ def test_a_sidechain_is_a_session_of_its_own() -> None:
     file.last = main
     found = breaks(ended(file, 20, 40_000, version="2.1.7"))
     assert [one.session.endswith("/x") for one in found] == [True]
+
+
+def test_what_was_never_written_can_not_be_read() -> None:
+    """A session that never caches is not restarted at each turn; beside calls that wrote, the file shows it."""
+    file = ClaudeFile()
+    for number in range(3):
+        file.user("Go on.", timestamp=at(20 * number))
+        file.answer(
+            f"a{number}", text("Done."), usage=usage(0, fresh=40_000 + number), timestamp=at(20 * number + 5)
+        )
+    found = breaks(file.data)
+    assert [(one.cause, one.certainty) for one in found] == [("not_written", "likely")] * 2
+    assert "nor did any call before it" in found[-1].evidence
+    file = opened()
+    file.user("Go on.", timestamp=at(20))
+    file.answer("b", text("Done."), usage=usage(0, fresh=41_000), timestamp=at(25))
+    file.user("Go on.", timestamp=at(30))
+    file.answer("c", text("Done."), usage=usage(0, short=42_000), timestamp=at(35))
+    assert [(one.cause, one.certainty) for one in breaks(file.data)] == [
+        ("restart", "likely"),
+        ("not_written", "shown"),
+    ]
+
+
+def test_a_short_tail_does_not_shorten_a_long_prefix() -> None:
+    """After 400 s its end explains what was written for five minutes; what was for an hour should still stand."""
+    for kept, certainty in ((0, "likely"), (40_000, "shown")):
+        file = ClaudeFile()
+        file.user("Build it.", timestamp=at(0))
+        file.answer("a", text("On it."), usage=usage(0, long=40_000, fresh=0), timestamp=at(10))
+        file.user("Go on.", timestamp=at(15))
+        file.answer("b", text("Done."), usage=usage(40_000, short=9_000, fresh=0), timestamp=at(20))
+        file.user("Go on.", timestamp=at(420))
+        file.answer("c", text("Done."), usage=usage(kept, short=50_000 - kept), timestamp=at(425))
+        [one] = breaks(file.data)
+        assert (one.cause, one.certainty) == ("ttl_passed", certainty)
