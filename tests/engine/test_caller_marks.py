@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from foreword.compiler.policy import Policy
 from foreword.core.event import MarksSet
 from foreword.engine.session import Session
 from tests.histories import counting_clock, referee_for, target_of
@@ -35,6 +36,16 @@ def test_a_mark_stays_on_its_block() -> None:
     synced = made.sync([{"role": "user", "content": blocks}], system=f"rules of {LONG}")
     assert texts_marked(synced.body) == ["rules of", "context ", "question"]
     assert synced.request.warnings == ()
+
+
+def test_only_the_caller_s_marks_stand_where_none_are_to_be_planned() -> None:
+    """A policy may leave all planning to the caller, who may also set none."""
+    made = opened()
+    made.policy = Policy(plan_marks=False)
+    blocks = [{"type": "text", "text": f"context {LONG}", **MARK}, {"type": "text", "text": "question"}]
+    assert texts_marked(made.sync([{"role": "user", "content": blocks}], system=LONG).body) == ["context "]
+    blocks = [{"type": "text", "text": block["text"]} for block in blocks]
+    assert texts_marked(made.sync([{"role": "user", "content": blocks}], system=LONG).body) == []
 
 
 def test_marks_move_without_changing_what_was_sent() -> None:

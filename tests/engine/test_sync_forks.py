@@ -153,6 +153,7 @@ def test_a_fork_of_which_something_was_erased_is_found(store: Store, cleaned: bo
 
 
 def test_shortened_results_of_a_known_fork_are_named(store: Store) -> None:
+    """Going on in a fork says which results the list holds cut, as the sync that made it did."""
     session = started(store)
     call = {"id": "c1", "type": "function", "function": {"name": "bash", "arguments": "{}"}}
     conversation(session, "one")
@@ -241,6 +242,7 @@ def test_a_past_that_is_edited_before_each_call_costs_no_more_each_time(
 
 
 def test_a_free_name_is_found_among_many(store: Store) -> None:
+    """However many forks stand, few names are tried."""
     session = started(store)
     session.say("hello")
     assert free_name(store, "f") == "f~1"

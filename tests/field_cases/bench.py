@@ -16,7 +16,7 @@ from foreword.engine.clock import Clock, system_clock
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.field_cases import wire_forms
-from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.cases import Case, Unsupported, known
 from tests.field_cases.fake_model import describer_of
 from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
 from tests.field_cases.outcome import Outcome, Warned
@@ -44,6 +44,8 @@ SETTINGS = (
     "language_directive",
 )
 """Settings that the product has a word for, or that leave it free."""
+ONLY = {"strategy": "none", "orphan_policy": "either"}
+"""Setting -> the one value of it that is known."""
 MEMBERS = (
     "messages",
     "items",
@@ -93,6 +95,7 @@ class Bench:
         wire: str | None = None,
         caps: Mapping[str, Any] | None = None,
         marks: bool = True,
+        plan_marks: bool = True,
         name: str = "case",
         keys: Mapping[str, Any] | None = None,
     ) -> None:
@@ -101,10 +104,15 @@ class Bench:
         self.name = name
         self.wire = wire or case.wire
         self.caps = dict(caps or caps_of(case))
-        if case.settings.get("strategy", "none") != "none":
-            raise Unsupported(f"strategy {case.settings['strategy']}")
+        for name, value in ONLY.items():
+            if case.settings.get(name, value) != value:
+                raise Unsupported(f"{name} {case.settings[name]!r:.60}")
+        if case.settings.get("thinking") and case.wire != "deepseek":
+            raise Unsupported(f"thinking on {case.wire}")
+        if case.input.get("clock") == []:
+            raise Unsupported("a clock without times")
         self.target = target_of(self.wire, self.caps, case.settings, marks=marks, keys=keys)
-        self.policy = policy_of(case.settings, self.target)
+        self.policy = policy_of(case.settings, self.target, plan_marks=plan_marks)
         self.referee = referee_of(
             self.target, strict_alternation=bool(case.settings.get("strict_alternation"))
         )
@@ -156,6 +164,7 @@ class Bench:
             getattr(event.body, "text", None) for event in self.session.events if event.kind == "pinned"
         }
         for pin in self.case.settings.get("pins", ()):
+            known("pin", pin, ("id", "text", "constraints"))
             if pin["text"] not in standing:
                 self.session.pin(pin["text"])
 
@@ -217,6 +226,14 @@ def flat(wire: str, listed: Any) -> list[dict[str, Any]]:
 def _texts(given: Any) -> list[str]:
     if given is None:
         return []
-    return (
-        [given] if isinstance(given, str) else [one if isinstance(one, str) else one["text"] for one in given]
-    )
+    listed = [given] if isinstance(given, str) else given
+    if not isinstance(listed, list):
+        raise Unsupported(f"system {given!r:.60}")
+    return [one if isinstance(one, str) else _system_text(one) for one in listed]
+
+
+def _system_text(block: Any) -> str:
+    known("system block", block, ("type", "text"))
+    if block.get("type", "text") != "text":
+        raise Unsupported(f"system block of type {block['type']!r:.60}")
+    return block["text"]

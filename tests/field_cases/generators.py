@@ -13,13 +13,19 @@ from typing import Any, cast
 
 from foreword.core.frame import frame
 
+MOST = 100_000_000
+"""Characters of one made value; a rule of one line can ask for any number."""
 LEFT = ("$externalised", "$echo_fraction", "$prompt")
 """Generators that stand for what the product or a fake model makes."""
 PNG = b"\x89PNG\r\n\x1a\n"
 
 
+class CantBeMade(Exception):
+    """A generator that lacks a member, has one of another form, or asks for too much; the text says which."""
+
+
 def expanded(value: Any) -> Any:
-    """Return a value with its generators replaced by what they stand for, at every depth.
+    """Return a value with its generators replaced by what they stand for, at every depth. Raises CantBeMade.
 
     Generators of messages (`$turns`, `$grow`) depend on the wire and stay for the operation to read.
     """
@@ -30,8 +36,32 @@ def expanded(value: Any) -> Any:
     members = cast("dict[str, Any]", value)
     for name, make in MAKERS.items():
         if name in members and not left_in(members):
-            return make({key: expanded(member) for key, member in members.items()})
+            return _made(name, make, {key: expanded(member) for key, member in members.items()})
     return {key: expanded(member) for key, member in members.items()}
+
+
+def _made(name: str, make: Callable[[dict[str, Any]], str], given: dict[str, Any]) -> str:
+    if unknown := given.keys() - {name, *BESIDE.get(name, ())}:
+        raise CantBeMade(f"generator {name} with {', '.join(sorted(unknown))}")
+    try:
+        return make(given)
+    except (
+        ArithmeticError,
+        AttributeError,
+        LookupError,
+        MemoryError,
+        TypeError,
+        ValueError,
+        struct.error,
+    ) as e:
+        raise CantBeMade(f"generator {name}: {type(e).__name__}: {str(e)[:100]}") from e
+
+
+def _at_most(count: int, each: int = 1) -> int:
+    """Return a number of pieces of so many characters. Raises ValueError when it is none, or too large."""
+    if isinstance(count, bool) or not 0 <= count * max(each, 1) <= MOST:
+        raise ValueError(f"{count!r:.20} times {each} characters, at most {MOST:,}")
+    return count
 
 
 def left_in(value: Any) -> str | None:
@@ -45,32 +75,41 @@ def left_in(value: Any) -> str | None:
 
 
 def _numbered_lines(given: dict[str, Any]) -> str:
-    return "".join(given["template"].replace("{i}", str(i)) for i in range(given["$numbered_lines"]))
+    template, count = given["template"], given["$numbered_lines"]
+    return "".join(template.replace("{i}", str(i)) for i in range(_at_most(count, len(template))))
+
+
+def _repeat(given: dict[str, Any]) -> str:
+    text: str = given["$repeat"]
+    if not isinstance(text, str):
+        raise TypeError(f"{text!r:.20} is no text")
+    return text * _at_most(given["times"], len(text))
 
 
 def _random_letters(given: dict[str, Any]) -> str:
     chance = random.Random(given["seed"])
-    return "".join(chance.choice(string.ascii_lowercase) for _ in range(given["$random_letters"]))
+    return "".join(chance.choice(string.ascii_lowercase) for _ in range(_at_most(given["$random_letters"])))
 
 
 def _random_words(given: dict[str, Any]) -> str:
     chance = random.Random(given["seed"])
     words: list[str] = []
-    for _ in range(given["$random_words"]):
+    for _ in range(_at_most(given["$random_words"], 8)):
         length = chance.randint(3, 8)
         words.append("".join(chance.choice(string.ascii_lowercase) for _ in range(length)))
     return " ".join(words)
 
 
 def _base64_noise(given: dict[str, Any]) -> str:
-    size = given["$base64_noise"]
+    size = _at_most(given["$base64_noise"])
     return base64.b64encode(random.Random(given["seed"]).randbytes(size)).decode()[:size]
 
 
 def _progress(given: dict[str, Any]) -> str:
     rule = given["$progress"]
-    steps = (rule["template"].replace("{i}", str(i)) for i in range(rule["from"], rule["to"] + 1))
-    return "".join(steps) + rule["end"]
+    template, numbers = rule["template"], range(rule["from"], rule["to"] + 1)
+    _at_most(len(numbers), len(template))
+    return "".join(template.replace("{i}", str(i)) for i in numbers) + rule["end"]
 
 
 def _json_string(given: dict[str, Any]) -> str:
@@ -79,7 +118,13 @@ def _json_string(given: dict[str, Any]) -> str:
 
 def _png(given: dict[str, Any]) -> str:
     rule = given["$png"]
-    return png(*rule["pixels"], base64_length=rule.get("base64_len", 0))
+    width, height = rule["pixels"]
+    _at_most(width * height)
+    length = _at_most(rule.get("base64_len", 0))
+    made = png(width, height, base64_length=length)
+    if len(made) < length:
+        raise ValueError(f"a picture of {len(made)} characters has no padding that makes it {length}")
+    return made
 
 
 def png(width: int, height: int, *, base64_length: int = 0) -> str:
@@ -102,8 +147,8 @@ def _frame_close(_: dict[str, Any]) -> str:
     return frame("notice", "").rpartition("\n")[2]
 
 
-MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
-    "$repeat": lambda given: given["$repeat"] * given["times"],
+MAKERS: dict[str, Callable[[dict[str, Any]], str]] = {
+    "$repeat": _repeat,
     "$concat": lambda given: "".join(given["$concat"]),
     "$numbered_lines": _numbered_lines,
     "$random_letters": _random_letters,
@@ -114,3 +159,9 @@ MAKERS: dict[str, Callable[[dict[str, Any]], Any]] = {
     "$png": _png,
     "$frame_close": _frame_close,
 }
+BESIDE = {
+    "$repeat": ("times",),
+    "$numbered_lines": ("template",),
+    **dict.fromkeys(("$random_letters", "$random_words", "$base64_noise"), ("seed",)),
+}
+"""Generator -> what stands beside it."""

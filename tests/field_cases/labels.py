@@ -42,6 +42,11 @@ FLAWS = {
 }
 """Code of an importer's flaw -> label of a warning."""
 
+WARNINGS = frozenset(
+    {*FLAWS.values(), "cache_prefix_too_short", "cache_marker_budget", "cache_split_mismatch"}
+)
+"""Labels of warnings that the product has; its own codes but for those of an importer."""
+
 RAISED: dict[str, type[Exception]] = {"over_budget": OverBudget}
 
 
@@ -81,14 +86,16 @@ def call_outcome(session: Session, id_: str, at: int | None = None) -> CallOutco
 
 
 def recorded_results(events: Sequence[Event], id_: str) -> int:
-    """Count the stored results of a call, those that the engine made for an open call included."""
-    found = 0
+    """Count the stored results of a call; while there is none, what stands in for one: that it runs, or is open."""
+    found, stand_ins = 0, 0
     for event in events:
         if isinstance(event.body, ToolReturned):
-            found += event.body.result.call_id == id_
+            ended = event.body.run != "running"
+            found += event.body.result.call_id == id_ and ended
+            stand_ins += event.body.result.call_id == id_ and not ended
         elif isinstance(event.body, Repaired) and event.body.fault == "open_call":
             answered = events[event.body.event].body
             calls = answered.message.blocks if isinstance(answered, Answered) else ()
             asked = [block.id for block in calls if isinstance(block, ToolCall)]
-            found += asked[event.body.call] == id_
-    return found
+            stand_ins += asked[event.body.call] == id_
+    return found or stand_ins

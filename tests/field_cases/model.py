@@ -7,15 +7,16 @@ from typing import Any
 
 import msgspec
 
-from foreword.codecs import codec
+from foreword.codecs import WireCodec, codec
 from foreword.compiler.policy import Policy
 from foreword.core.catalog import ModelSpec, Wire
 from foreword.core.request import Params
 from foreword.core.target import Target
 from foreword.core.tokens import Counter, EstimateCounter, O200kCounter, counter
+from foreword.errors import InvalidArgument
 from foreword.evals.replay import REFEREES
 from foreword.testing.referee import Referee
-from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.cases import Case, Unsupported, known
 
 NAME = "made-up"
 CAPS: dict[str, Any] = {
@@ -29,6 +30,8 @@ CAPS: dict[str, Any] = {
     "window": 200_000,
     "max_output": 8_192,
 }
+SIZES = frozenset({"window", "max_output"})
+"""Capabilities that are no less than 1."""
 MARKS = {"anthropic": 4}
 """Wire -> cache marks that a request may carry; others take none from a caller."""
 NO_WINDOW = 1_000_000_000
@@ -51,8 +54,13 @@ class Chars4:
 
 
 def caps_of(case: Case, **more: Any) -> dict[str, Any]:
-    """Return the model's capabilities as a case states them, short forms included."""
-    caps = CAPS | case.input.get("model_caps", {}) | more
+    """Return the model's capabilities as a case states them, short forms included. Raises Unsupported."""
+    given = {**case.input.get("model_caps", {}), **more}
+    known("model_caps", given, CAPS)
+    for name, value in given.items():
+        if type(value) is not type(CAPS[name]) or (name in SIZES and value < 1):
+            raise Unsupported(f"model_caps with {name} {value!r:.60}")
+    caps = CAPS | given
     if "model_min_cache_tokens" in case.input:
         caps["min_cache_tokens"] = case.input["model_min_cache_tokens"]
     if "tokenizer" in case.input:
@@ -78,17 +86,24 @@ def target_of(
     window = caps["window"]
     reserve = settings.get("reserve_output", min(caps["max_output"], window // 8))
     found: dict[str, Any] = dict(keys or {})
-    if settings.get("thinking"):
+    if settings.get("thinking") and wire == "deepseek":
         found["thinking"] = {"type": "enabled"}
     return Target(
         spec=_spec(wire, caps, marks=marks, longest=settings.get("max_string_chars")),
-        codec=codec(wire, alternating=bool(settings.get("strict_alternation"))),
+        codec=_codec(wire, alternating=bool(settings.get("strict_alternation"))),
         counter=Chars4(),
         params=Params(model=NAME, max_output=max(1, min(reserve, caps["max_output"])), keys=found),
         window=window,
         reserve_output=reserve,
         reader="none" if settings.get("engine_read_tool") is False else "tool",
     )
+
+
+def _codec(wire: str, *, alternating: bool) -> WireCodec:
+    try:
+        return codec(wire, alternating=alternating)
+    except InvalidArgument as error:
+        raise Unsupported(f"strict_alternation on {wire}") from error
 
 
 class Panicking:
@@ -140,7 +155,7 @@ def _spec(wire: str, caps: Mapping[str, Any], *, marks: bool, longest: int | Non
     )
 
 
-def policy_of(settings: Mapping[str, Any], target: Target) -> Policy:
+def policy_of(settings: Mapping[str, Any], target: Target, *, plan_marks: bool = True) -> Policy:
     """Return the policy of a case: nothing is moved out or rewritten unless its settings say so."""
     policy = Policy(
         name="field-case",
@@ -149,6 +164,7 @@ def policy_of(settings: Mapping[str, Any], target: Target) -> Policy:
         batch_share=0.0,
         reserve_tool_result=0.0,
         uncalibrated_factor=1.0,
+        plan_marks=plan_marks,
         language_directive=bool(settings.get("language_directive")),
     )
     if "compact_at" not in settings:

@@ -2,15 +2,36 @@
 
 from __future__ import annotations
 
+import traceback
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
+import foreword
 from foreword.core.event import Event
 from foreword.engine.session import Session
 from foreword.testing.referee import Referee
 from tests.field_cases.cases import Unsupported
 from tests.field_cases.request import Request
+
+PRODUCT = str(Path(foreword.__file__).parent)
+
+
+class ProductFailed(Exception):
+    """The product, or a process of it, did what no right one does; the text says what."""
+
+
+def is_products(error: BaseException) -> bool:
+    """Whether an exception came out of the product, and not of this driver's reading of a case."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return isinstance(error, ProductFailed) or any(frame.filename.startswith(PRODUCT) for frame in frames)
+
+
+def failure_of(process: bytes) -> Exception:
+    """Return what a process ended with, from what it wrote as its last."""
+    told = process.decode(errors="replace").strip()
+    return (ProductFailed if PRODUCT in told else RuntimeError)(told.rpartition("\n")[2])
 
 
 class CheckFailed(Exception):
@@ -56,7 +77,7 @@ class Outcome:
     warnings: list[Warned] = field(default_factory=list[Warned])
     model_calls: int = 0
     statuses: dict[str, str] = field(default_factory=dict[str, str])
-    error: Exception | None = None
+    error: BaseException | None = None
     again: Callable[[], Request] | None = None
     given: dict[str, Any] = field(default_factory=dict[str, Any])
 
@@ -73,7 +94,7 @@ class Outcome:
         if any(name in args for name in ("outputs", "output", "request")):
             return self.chosen(args)
         if not self.outputs:
-            raise CheckFailed("a request", self._why())
+            raise self._none("a request")
         return self.outputs
 
     def referee(self, request: Request) -> Referee[Any]:
@@ -87,15 +108,23 @@ class Outcome:
                 raise Unsupported(f"output {name}")
             return self.named[name]
         if not -len(self.outputs) <= name < len(self.outputs):
-            raise CheckFailed(f"output {name}", self._why())
+            raise self._none(f"output {name}")
         return self.outputs[name]
+
+    def _none(self, wanted: str) -> Exception:
+        """Return what a check says of a request that is not there: some operations give none."""
+        if self.outputs or self.error is not None or self.session is not None:
+            return CheckFailed(wanted, self._why())
+        return Unsupported("a request of this operation")
 
     def _why(self) -> str:
         return f"{type(self.error).__name__}: {self.error}" if self.error else f"{len(self.outputs)} outputs"
 
     @property
     def record(self) -> list[Event]:
-        """The events of the session. Raises CheckFailed when there is none."""
+        """The events of the session. Raises CheckFailed when the product failed to make one, else Unsupported."""
+        if self.session is None and self.error is None:
+            raise Unsupported("the record of this operation")
         if self.session is None:
             raise CheckFailed("a session", self._why())
         return list(self.session.events)

@@ -10,15 +10,22 @@ import msgspec
 
 from foreword.core.block import Message, Text, ToolCall, ToolResult, ToolSpec
 from foreword.core.event import Answered, Draft, Said, ToolReturned, Trust
+from foreword.core.item import Interaction
 from foreword.core.stamp import stamped
 from foreword.engine.session import Session
 from foreword.errors import EmptyRequest, OverBudget
 from foreword.importers.decode import bare
 from foreword.testing.referee import Referee
+from tests.field_cases.cases import Unsupported, known
 
 FACTS = frozenset({"recorded_at", "origin", "pixels", "finish_reason", "cache_control"})
 """Members of a message that are facts for the record (or marks), and never sent."""
+MADE = frozenset({"reasoning", "compaction", "mcp_list_tools", "mcp_approval_request"})
+"""Types of items of the Responses wire that a model or its server made, beside messages and calls."""
 EMPTY_SCHEMA: dict[str, Any] = {"type": "object", "properties": {}}
+SCHEMAS = ("input_schema", "parameters", "schema")
+"""What the parameters of a tool are called, on the wires and in a neutral form."""
+MOST_TOOLS = 10_000
 
 
 class Recorder:
@@ -60,12 +67,15 @@ class Recorder:
         self._append(Answered(message=message, request=request), "model", None)
 
     def _waits_for_answer(self) -> bool:
-        """Whether the last thing that happened, beside what the engine noted, was not an answer."""
-        facts = (event for event in reversed(self.session.events) if event.origin != "engine")
-        last = next(
-            (event.kind for event in facts if event.kind not in ("tools_set", "instructions_set")), ""
-        )
-        return last not in ("", "answered")
+        """Whether anything happened to answer to.
+
+        A second answer in a row went on from the first; where that has open calls, no request lay between them.
+        """
+        items = self.session.view.fold.items
+        if items and isinstance(items[-1], Interaction) and None in items[-1].result_seqs:
+            return False
+        standing = ("tools_set", "instructions_set", "pinned")
+        return any(e.origin != "engine" and e.kind not in standing for e in self.session.events)
 
     def _tell_referee(self, body: bytes, group: Sequence[dict[str, Any]]) -> None:
         answered = getattr(self.referee, "answered", None)
@@ -146,7 +156,7 @@ def is_output_item(item: dict[str, Any]) -> bool:
     kind = str(item.get("type", ""))
     if kind == "message":
         return item.get("role") == "assistant"
-    return kind == "reasoning" or kind.endswith("_call")
+    return kind in MADE or kind.endswith("_call")
 
 
 def tools_in(session: Session, messages: Sequence[dict[str, Any]]) -> list[str]:
@@ -159,19 +169,29 @@ def tools_in(session: Session, messages: Sequence[dict[str, Any]]) -> list[str]:
 
 
 def made_up_tools(given: Any, *, schema_chars: int = 0) -> list[ToolSpec]:
-    """Return tools from a case's form: a number, names, or dictionaries in some wire's or a neutral form."""
+    """Return tools from a case's form: a number, names, or dictionaries in some wire's or a neutral form.
+
+    Raises Unsupported.
+    """
     if given is None:
         return []
-    if isinstance(given, int):
+    if isinstance(given, int) and not isinstance(given, bool) and 0 <= given <= MOST_TOOLS:
         given = [f"tool_{number}" for number in range(given)]
+    if not isinstance(given, list):
+        raise Unsupported(f"tools {given!r:.60}")
     return [_tool(tool, schema_chars) for tool in given]
 
 
 def _tool(given: Any, schema_chars: int) -> ToolSpec:
     if isinstance(given, str):
         return ToolSpec(name=given, schema=schema_of(schema_chars))
-    inner = given.get("function", given)
-    schema = inner.get("input_schema") or inner.get("parameters") or inner.get("schema")
+    inner = given.get("function", given) if isinstance(given, dict) else given
+    if inner is not given:
+        known("tool", given, ("type", "function"))
+    known("tool", inner, ("type", "name", "description", *SCHEMAS))
+    if given.get("type", "function") not in ("function", "custom") or "name" not in inner:
+        raise Unsupported(f"tool {given!r:.60}")
+    schema = next((inner[name] for name in SCHEMAS if inner.get(name)), None)
     return ToolSpec(
         name=inner["name"],
         description=inner.get("description", ""),

@@ -253,7 +253,7 @@ def _anthropic_part(block: dict[str, Any], role: str, index: int) -> Part:
             return Part(kind="thinking", text=block.get("thinking", ""), **place)
         case "image":
             return Part(kind="image", images=1, **place)
-        case "tool_use" | "server_tool_use":
+        case "tool_use" | "server_tool_use" | "mcp_tool_use":
             named = "call" if kind == "tool_use" else "server_call"
             return Part(
                 kind=named, id=block["id"], name=block["name"], arguments=compact(block["input"]), **place

@@ -212,8 +212,14 @@ def test_bad_use_says_what_is_right(arguments: list[str], capsys: pytest.Capture
 
 
 def test_a_line_that_is_no_case_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    """A broken line ends the run before any case, with its number."""
+    """A broken line costs only itself; it is told with its number, and the run ends with 2."""
     path = tmp_path / "cases.jsonl"
-    path.write_text(case(PLAIN, {"check": "valid_wire"}) + "\n{}\n", encoding="utf-8")
+    whole = case(PLAIN, {"check": "valid_wire"}, name="A")
+    broken = ["{}", "[" * 3000, '{"id": "B", "input": {"op": []}, "expect": {"checks": []}}', "\ud83d", "5"]
+    lines = "\n".join([whole, *broken, whole.replace('"A"', '"Z"')])
+    path.write_bytes(lines.encode("utf-8", "surrogatepass"))
     assert main([str(path)]) == 2
-    assert "line 2" in capsys.readouterr().err
+    said = capsys.readouterr()
+    assert said.out.splitlines()[0] == "A ok"
+    assert said.out.splitlines()[-2:] == ["Z ok", "2 passed, 0 failed, 5 unsupported"]
+    assert [f"line {number}: no case" in said.err for number in range(1, 8)] == [False, *[True] * 5, False]

@@ -5,9 +5,12 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from tests.field_cases.cases import Unsupported
+from tests.field_cases.cases import Unsupported, known
 
 Message = dict[str, Any]
+
+GROWN = ("$grow", "steps", "per_step", "step_text", "tool_output", "image_per_step", "items_per_step")
+"""Members of a `$grow` rule."""
 
 
 def user(wire: str, text: str) -> Message:
@@ -143,6 +146,7 @@ def _text(content: Any) -> str:
 
 def turns(wire: str, rule: dict[str, Any]) -> list[Message]:
     """Return the messages of a `$turns` rule."""
+    known("$turns with", rule, ("$turns", "user", "assistant"))
     made: list[Message] = []
     for i in range(rule["$turns"]):
         made.append(user(wire, rule["user"].replace("{i}", str(i))))
@@ -152,6 +156,7 @@ def turns(wire: str, rule: dict[str, Any]) -> list[Message]:
 
 def grown(wire: str, steps: int, rule: dict[str, Any]) -> list[list[Message]]:
     """Return, for each request of a growing session, the messages that it adds to the one before."""
+    known("a growing session with", rule, GROWN)
     requests: list[list[Message]] = []
     for k in range(steps):
         finished = _finished(wire, k - 1, rule) if k else []

@@ -72,6 +72,9 @@ def place_breakpoints(compiled: Compiled) -> Breakpoints:
 
 def _wanted(compiled: Compiled) -> Iterator[tuple[int, str | None, bool]]:
     """Yield (unit, TTL, whether leaving it out is to be told) in order of need."""
+    if not compiled.policy.plan_marks:
+        yield from _callers(compiled)
+        return
     ours: list[int | None] = []
     if not _own_marks(compiled):
         ours.append(_markable(compiled, compiled.size - 1))
@@ -81,10 +84,7 @@ def _wanted(compiled: Compiled) -> Iterator[tuple[int, str | None, bool]]:
     if not compiled.frozen:
         ours.append(_markable(compiled, _common(compiled) - 1))
     yield from ((index, None, False) for index in ours if index is not None)
-    for marking in compiled.view.fold.marks:
-        index = _unit_of(compiled, marking)
-        if index is not None:
-            yield index, marking.ttl, True
+    yield from _callers(compiled)
     head = _markable(compiled, compiled.head - 1)
     if head is not None:
         yield head, None, bool(compiled.view.fold.marks)
@@ -93,6 +93,13 @@ def _wanted(compiled: Compiled) -> Iterator[tuple[int, str | None, bool]]:
         rest.append(_markable(compiled, compiled.frozen + added // 2))
     rest.append(next((i for i in range(compiled.head) if compiled.unit(i).section == "system"), None))
     yield from ((i, None, False) for i in rest if i is not None and _takes(compiled.unit(i)))
+
+
+def _callers(compiled: Compiled) -> Iterator[tuple[int, str | None, bool]]:
+    for marking in compiled.view.fold.marks:
+        index = _unit_of(compiled, marking)
+        if index is not None:
+            yield index, marking.ttl, True
 
 
 def _own_marks(compiled: Compiled) -> int:

@@ -62,6 +62,8 @@ class Policy(Struct, frozen=True, kw_only=True):
     """Room kept for the next result, as a share of the window."""
     layout: Layout = "own"
     """Who says what no longer fits: the summaries made here, or a compaction block that the provider gave."""
+    plan_marks: bool = True
+    """Place cache marks where the prefix will be read again; False: only those that the caller set."""
     countdown: Share = 0.0
     """Tell what is left of a task budget each time this part of it was spent, where the provider doesn't; 0: never."""
     language_directive: bool = False

@@ -12,14 +12,27 @@ from tests.field_cases.outcome import CheckFailed, Outcome
 
 Check = Callable[[Outcome, dict[str, Any]], None]
 
+
+def same(one: Any, other: Any) -> bool:
+    """Whether two JSON values are the same; the order of an object's members is no part of it, true is not 1."""
+    if isinstance(one, dict) and isinstance(other, dict):
+        return one.keys() == other.keys() and all(same(one[name], other[name]) for name in one)
+    if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        return len(one) == len(other) and all(map(same, one, other))
+    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
 COMPARISONS: dict[str, Callable[[Any, Any], bool]] = {
-    "equals": operator.eq,
-    "not_equals": operator.ne,
+    "equals": same,
+    "not_equals": lambda one, other: not same(one, other),
     "lte": operator.le,
     "gte": operator.ge,
     "gt": operator.gt,
     "lt": operator.lt,
 }
+
+
+ORDERED = frozenset({"lte", "gte", "gt", "lt"})
 
 
 def compare(args: dict[str, Any], value: Any, *, what: str = "") -> None:
@@ -28,7 +41,9 @@ def compare(args: dict[str, Any], value: Any, *, what: str = "") -> None:
     if not found:
         raise Unsupported(f"check {args.get('check')} without a comparison")
     for name in found:
-        if not COMPARISONS[name](value, args[name]):
+        if (name in ORDERED and not isinstance(value, int | float)) or not COMPARISONS[name](
+            value, args[name]
+        ):
             raise CheckFailed(f"{what}{' ' if what else ''}{name} {args[name]!r}", value)
 
 

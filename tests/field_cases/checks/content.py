@@ -12,10 +12,11 @@ from typing import Any
 import msgspec
 
 from tests.field_cases.cases import Unsupported
-from tests.field_cases.checks.comparing import Check, compare, expect, texts_of
+from tests.field_cases.checks.comparing import Check, compare, expect, same, texts_of
+from tests.field_cases.checks.members import CHOOSING
 from tests.field_cases.labels import EVENTS
 from tests.field_cases.outcome import CheckFailed, Outcome
-from tests.field_cases.request import MISSING, Request, at_path, strings, text_of, without_marks
+from tests.field_cases.request import MARK, MISSING, Request, at_path, strings, text_of, without_marks
 
 HALF = re.compile("[\ud800-\udfff]")
 REPLACEMENT = "\ufffd"
@@ -208,14 +209,15 @@ def request_utf8_encodable(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def equals_path(outcome: Outcome, args: dict[str, Any]) -> None:
     got = _at(outcome, args)
+    if got is MISSING and outcome.outputs and not _of_result(outcome, args):
+        raise CheckFailed(f"a value at {args['path']}", "nothing")  # null is a value: the member is there
     compare(args, None if got is MISSING else got, what=args["path"])
 
 
 def equals_input(outcome: Outcome, args: dict[str, Any]) -> None:
-    """Values are the same, members of an object in the same order."""
     wanted, got = at_path(outcome.given, args["path"]), _at(outcome, args)
     expect(wanted is not MISSING, f"an input at {args['path']}", "nothing")
-    expect(got is not MISSING and text_of(got) == text_of(wanted), wanted, got)
+    expect(got is not MISSING and same(got, wanted), wanted, got)
 
 
 def path_present(outcome: Outcome, args: dict[str, Any]) -> None:
@@ -230,11 +232,17 @@ def path_absent(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def _at(outcome: Outcome, args: dict[str, Any]) -> Any:
     path = args["path"]
-    if outcome.values and not any(name in args for name in ("output", "outputs", "request")):
+    if outcome.values and not CHOOSING & args.keys():
         found = at_path(outcome.values, path)
         if found is not MISSING or not outcome.outputs:
             return found
-    return at_path(without_marks(outcome.chosen(args)[0].body), path)
+    body = outcome.chosen(args)[0].body
+    return at_path(body if MARK in path else without_marks(body), path)
+
+
+def _of_result(outcome: Outcome, args: dict[str, Any]) -> bool:
+    """Whether a path begins in a result that is no request."""
+    return re.split(r"[.\[]", args["path"])[0] in outcome.values and not CHOOSING & args.keys()
 
 
 def byte_equal(outcome: Outcome, args: dict[str, Any]) -> None:

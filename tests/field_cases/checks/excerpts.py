@@ -25,7 +25,7 @@ def preview_chars(outcome: Outcome, args: dict[str, Any]) -> None:
 
 
 def preview_bytes(outcome: Outcome, args: dict[str, Any]) -> None:
-    compare(args, len(_preview(outcome).encode()))
+    compare(args, len(_preview(outcome).encode("utf-8", "surrogatepass")))
 
 
 def _notes(outcome: Outcome) -> int:

@@ -20,7 +20,10 @@ def marker_count(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def markers_in_message(outcome: Outcome, args: dict[str, Any]) -> None:
     for request in outcome.chosen(args):
-        compare(args, marks_in(request.messages[args["message"]]))
+        at = args["message"]
+        if not -len(request.messages) <= at < len(request.messages):
+            raise CheckFailed(f"message {at}", f"{len(request.messages)} messages")
+        compare(args, marks_in(request.messages[at]))
 
 
 def caller_markers_kept(outcome: Outcome, args: dict[str, Any]) -> None:

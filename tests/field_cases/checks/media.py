@@ -50,9 +50,9 @@ def _within(blocks: tuple[Block, ...]) -> Iterator[Image | Opaque]:
 
 def _stands(request: Request, seq: int, block: Image | Opaque) -> bool:
     """Whether a request has the data or the address of a block, or a handle of the event that it came with."""
-    found = (
-        block.data or block.url if isinstance(block, Image) else max(strings(json.loads(block.raw)), key=len)
-    )
+    longest = "" if isinstance(block, Image) else max(strings(json.loads(block.raw)), key=len)
+    # Some wires write a file as a URL of its data, others as the data alone.
+    found = block.data or block.url if isinstance(block, Image) else longest.rpartition(";base64,")[2]
     texts = list(strings(request.body))
     handle = re.compile(rf"\w+#{seq}(?!\d)")
     return any((bool(found) and str(found) in text) or handle.search(text) for text in texts)

@@ -74,7 +74,7 @@ def pages_join_equals_content(outcome: Outcome, args: dict[str, Any]) -> None:
 
 def each_page_bytes(outcome: Outcome, args: dict[str, Any]) -> None:
     for page in _value(outcome, "pages"):
-        compare(args, len(page["text"].encode()))
+        compare(args, len(page["text"].encode("utf-8", "surrogatepass")))
 
 
 def page_starts_at_requested(outcome: Outcome, args: dict[str, Any]) -> None:

@@ -11,9 +11,9 @@ from typing import Any
 from foreword.core.event import Draft, Noticed
 from tests.field_cases import wire_forms
 from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat, messages_of
-from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.cases import Case, Unsupported, known
 from tests.field_cases.model import caps_of, policy_of, referee_of, target_of
-from tests.field_cases.outcome import Outcome
+from tests.field_cases.outcome import Outcome, failure_of
 from tests.field_cases.recording import made_up_tools
 from tests.field_cases.request import Request
 
@@ -37,9 +37,8 @@ def _then(bench: Bench) -> None:
 
 def _thinking(messages: list[dict[str, Any]]) -> list[Any]:
     kinds = ("thinking", "redacted_thinking")
-    blocks = [
-        block for message in messages for block in message.get("content") or () if isinstance(block, dict)
-    ]
+    listed = [message["content"] for message in messages if isinstance(message.get("content"), list)]
+    blocks = [block for content in listed for block in content if isinstance(block, dict)]
     return [block for block in blocks if block.get("type") in kinds]
 
 
@@ -48,6 +47,8 @@ def compile_many(case: Case, room: Room) -> Outcome:
     whole = Outcome()
     for number, history in enumerate(case.input["histories"]):
         bench = Bench(case, room, name=f"history {number}")
+        if not isinstance(history, list):
+            known("history", history, ("messages",))
         messages = flat(bench.wire, history["messages"] if isinstance(history, dict) else history)
         bench.begin(messages)
         bench.record(messages)
@@ -113,6 +114,9 @@ def _added(case: Case) -> list[list[dict[str, Any]]]:
         return wire_forms.grown(case.wire, given["grow"]["steps"], given["grow"])
     if "messages_per_request" not in given:
         return [messages_of(case)]
+    if "$grow" in given["messages_per_request"]:
+        rule = given["messages_per_request"]
+        return wire_forms.grown(case.wire, rule["$grow"], rule)
     added: list[list[dict[str, Any]]] = []
     known: list[dict[str, Any]] = []
     for listed in given["messages_per_request"]:
@@ -153,7 +157,7 @@ def compile_in_two_processes(case: Case, room: Room) -> Outcome:
         env={**os.environ, **case.input.get("env", {})},
     )
     if run.returncode:
-        raise RuntimeError(run.stderr.decode(errors="replace").strip().rpartition("\n")[2])
+        raise failure_of(run.stderr)
     bench.outcome.outputs.append(Request(bench.wire, run.stdout))
     bench.outcome.referees.append(bench.referee)
     bench.outcome.model_calls = bench.describer.made if bench.describer else 0

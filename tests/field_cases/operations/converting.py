@@ -1,4 +1,7 @@
-"""convert: a record of one wire, compiled for another; marks are those of the caller, where there are any."""
+"""convert: a record of one wire, compiled for another.
+
+The marks that the caller had set are carried over; none are planned beside them.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,8 @@ def _converted(case: Case, room: Room, targets: list[Any]) -> Outcome:
     for number, given in enumerate(targets):
         name, more = (given, {}) if isinstance(given, str) else (given["wire"], dict(given))
         more.pop("wire", None)
-        bench = Bench(case, room, wire=source, marks=marks, name=f"to {number}")
+        caps_of(case, **more)
+        bench = Bench(case, room, wire=source, marks=marks, plan_marks=False, name=f"to {number}")
         bench.begin(messages)
         bench.record(messages)
         if marks:
@@ -38,7 +42,8 @@ def _converted(case: Case, room: Room, targets: list[Any]) -> Outcome:
         if wire != source or more:
             bench.target = target_of(wire, caps_of(case, **more), case.settings, marks=marks)
             bench.wire = wire
-            bench.referee = referee_of(bench.target)
+            strict = bool(case.settings.get("strict_alternation"))
+            bench.referee = referee_of(bench.target, strict_alternation=strict)
             bench.reopen()
         bench.compile()
         whole.outputs += bench.outcome.outputs

@@ -22,7 +22,7 @@ from foreword.core.prices import Prices
 from foreword.core.usage import Usage
 from foreword.evals.cost import estimated
 from tests.field_cases.bench import Room
-from tests.field_cases.cases import Case, Unsupported, wire_of
+from tests.field_cases.cases import Case, Unsupported, known, wire_of
 from tests.field_cases.model import CAPS
 from tests.field_cases.outcome import Outcome, Warned
 
@@ -40,6 +40,8 @@ PRICES = {
 def spec_of(case: Case) -> ModelSpec:
     """Return a model with the prices of a case."""
     tiers = case.input.get("tiers")
+    if tiers:
+        known("tiers with", tiers, ("base", "threshold_tokens", "above"))
     base = tiers["base"] if tiers else case.input.get("prices_per_mtok")
     above = (Tier(above=tiers["threshold_tokens"], price=_rates(tiers["above"])),) if tiers else ()
     return ModelSpec(
@@ -110,8 +112,7 @@ def cost_many(case: Case, room: Room) -> Outcome:
     rows: list[dict[str, Any]] = []
     warnings: list[Warned] = []
     for row in case.input["rows"]:
-        if unknown := row.keys() - {"usage", "wire", "aggregate_of"}:
-            raise Unsupported(f"row with {', '.join(sorted(unknown))}")
+        known("row with", row, ("usage", "wire", "aggregate_of"))
         wire = wire_of(row["wire"]) if "wire" in row else case.wire
         usage, bill = codec(wire).usage_from(row["usage"]), billing_of(wire, row)
         calls = (*_shares(usage, row.get("aggregate_of", 1)), *bill.compactions)
@@ -131,6 +132,8 @@ def _shares(usage: Usage, count: int) -> list[Usage]:
 
 def stream_assemble(case: Case, room: Room) -> Outcome:
     case.only("chunks", "events", "ended", "prices_per_mtok", "tiers")
+    if case.input.get("ended", "done") not in ("done", "eof"):
+        raise Unsupported(f"a stream ended by {case.input['ended']!r:.60}")
     decoder = Decoder(case.wire)
     for piece in _pieces(case):
         decoder.feed(piece)
@@ -142,7 +145,7 @@ def _pieces(case: Case) -> list[bytes]:
     pieces: list[bytes] = []
     for event in events:
         if isinstance(event, str):
-            pieces.append(event.encode())
+            pieces.append(event.encode("utf-8", "surrogatepass"))
             continue
         named = f"event: {event['type']}\n" if case.wire in ("anthropic", "openai-responses") else ""
         pieces.append(f"{named}data: {json.dumps(event)}\n\n".encode())
@@ -180,7 +183,7 @@ def sse_parse(case: Case, room: Room) -> Outcome:
     variants: list[list[Any]] = []
     for chunks in case.input["chunks_variants"]:
         stream = EventStream()
-        events = [event for chunk in chunks for event in stream.feed(chunk.encode())]
+        events = [event for chunk in chunks for event in stream.feed(chunk.encode("utf-8", "surrogatepass"))]
         if (last := stream.end()) is not None:
             events.append(last)
         variants.append([_value(event.data) for event in events])

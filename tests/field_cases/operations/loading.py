@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,19 +12,23 @@ from msgspec import UNSET
 
 from foreword.core.block import Message, Text, ToolCall
 from foreword.core.event import Answered, Event, Said, ToolReturned
+from foreword.core.ledger import once, rows
+from foreword.core.prices import Prices
 from foreword.engine.import_file import Recorded, import_file
 from foreword.engine.session import Session
 from foreword.errors import ImportFailed
 from foreword.importers.source import Source
 from tests.field_cases import wire_forms
 from tests.field_cases.bench import SETTINGS, Bench, Room
-from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.cases import Case, Unsupported, known
 from tests.field_cases.labels import FLAWS
 from tests.field_cases.model import referee_of
 from tests.field_cases.outcome import Outcome, Warned
 from tests.field_cases.recording import called_but_not_given
+from tests.field_cases.request import compact
 
 MARKED = (*SETTINGS, "start_marks")
+HALF = re.compile("[\ud800-\udfff]")
 START = datetime(2026, 11, 29, tzinfo=UTC)
 
 
@@ -43,20 +48,31 @@ def load_session(case: Case, room: Room) -> Outcome:
     bench.compile()
     if "late_result" in case.input:
         late = case.input["late_result"]
+        known("late_result with", late, ("id", "content"))
         bench.session.returned(late["id"], late["content"])
         bench.record([wire_forms.user(bench.wire, "And now?")])
         bench.compile()
     return bench.outcome
 
 
+EVENTS = {
+    "user": ("text",),
+    "assistant": ("text", "tool_calls"),
+    "tool_result": ("id", "content", "exit_code", "is_error"),
+    "tool_started": ("id",),
+}
+"""Type of an event in a record -> its members."""
+
+
 def _append(bench: Bench, event: dict[str, Any]) -> None:
+    known(f"event {event['type']!r:.40} with", event, ("type", *EVENTS.get(event["type"], event)))
     match event["type"]:
         case "user":
             bench.session.say(event["text"])
         case "assistant":
             bench.session.compile()
             words = [Text(text=event["text"])] if event.get("text") else []
-            asked = [ToolCall(**call) for call in event.get("tool_calls", ())]
+            asked = [_call(call) for call in event.get("tool_calls", ())]
             bench.session.answered(Message(role="assistant", blocks=(*words, *asked)))
         case "tool_result":
             code = event.get("exit_code", UNSET)
@@ -66,6 +82,16 @@ def _append(bench: Bench, event: dict[str, Any]) -> None:
             bench.session.started(event["id"])
         case other:
             raise Unsupported(f"event {other} in the record")
+
+
+def _call(given: dict[str, Any]) -> ToolCall:
+    known("call with", given, ("id", "name", "arguments"))
+    arguments = given.get("arguments", {})
+    return ToolCall(
+        id=given["id"],
+        name=given["name"],
+        arguments=arguments if isinstance(arguments, str) else compact(arguments),
+    )
 
 
 def fork(case: Case, room: Room) -> Outcome:
@@ -107,7 +133,7 @@ def torn_tail(case: Case, room: Room) -> Outcome:
     if "file_bytes_hex" in case.input:
         data = bytes.fromhex(case.input["file_bytes_hex"])
     else:
-        data = "".join(case.input["file_lines"]).encode()
+        data = "".join(case.input["file_lines"]).encode("utf-8", "surrogatepass")
     path = room.path / "record.jsonl"
     path.write_bytes(data)
     session = Session.open(room.store(), "record")
@@ -127,8 +153,8 @@ def load_lines(case: Case, room: Room) -> Outcome:
     codes: list[list[str]] = []
     for number, given in enumerate(case.input["cases"]):
         lines = given if isinstance(given, list) else given.get("lines", given.get("file_lines"))
-        if lines is None:
-            raise Unsupported(f"a file of {', '.join(given)}")
+        if not isinstance(given, list):
+            known("a file of", given, ("lines", "file_lines"))
         path = room.path / f"file {number}.jsonl"
         path.write_bytes("".join(lines).encode("utf-8", "surrogatepass"))
         with Source(str(path)) as source:
@@ -203,6 +229,12 @@ def _time(number: int) -> str:
     return (START + timedelta(seconds=number)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def _written(row: dict[str, Any]) -> bytes:
+    """Return a line as a writer of such files makes it: half a character as an escape, all others as they are."""
+    text = json.dumps(row, ensure_ascii=False)
+    return HALF.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode()
+
+
 def _claude(records: list[dict[str, Any]]) -> tuple[list[bytes], dict[int, str]]:
     lines: list[bytes] = []
     ids: dict[int, str] = {}
@@ -216,7 +248,7 @@ def _claude(records: list[dict[str, Any]]) -> tuple[list[bytes], dict[int, str]]
             "sessionId": "session",
             **record,
         }
-        lines.append(json.dumps(whole, ensure_ascii=False).encode())
+        lines.append(_written(whole))
         before = ids[number + 1] = whole["uuid"]
     return lines, ids
 
@@ -227,6 +259,7 @@ def _tree(records: list[dict[str, Any]]) -> tuple[list[bytes], dict[int, str]]:
     lines = [json.dumps(header).encode()]
     ids: dict[int, str] = {}
     for number, record in enumerate(records):
+        known("record with", record, ("id", "parentId", "role", "text"))
         message: dict[str, Any] = {
             "role": record["role"],
             "content": [{"type": "text", "text": record["text"]}],
@@ -241,7 +274,7 @@ def _tree(records: list[dict[str, Any]]) -> tuple[list[bytes], dict[int, str]]:
             "timestamp": _time(number),
             "message": message,
         }
-        lines.append(json.dumps(entry, ensure_ascii=False).encode())
+        lines.append(_written(entry))
         ids[number + 2] = record["id"]
     return lines, ids
 
@@ -258,8 +291,8 @@ def _imported(
     facts = [event for event in session.events if isinstance(event.body, Said | Answered | ToolReturned)]
     noted = [event for event in session.events if _line(event) and event.kind == "foreign_noted"]
     history = list(dict.fromkeys(ids[_line(event)] for event in facts if _line(event) in ids))
-    answers = [event.body for event in facts if isinstance(event.body, Answered)]
-    usage = [body.usage for body in answers if body.usage is not None]
+    calls = list(once(rows(session.events, session=session.id, prices=Prices())))
+    usage = [call.usage for call in calls if call.usage is not None]
     flaws = [flaw for one in recorded for flaw in one.imported.flaws]
     branches = [_leaf(event, ids) for event in noted if getattr(event.body, "code", "") == "abandoned_branch"]
     gaps = [ids.get(_number(flaw.where), flaw.where) for flaw in flaws if FLAWS.get(flaw.code) == "gap"]
@@ -267,7 +300,7 @@ def _imported(
     paths = {history[-1]: _since_gap(history, gaps)} if history else {}
     return {
         "totals": {
-            "calls": len(answers),
+            "calls": len(calls),
             "input_tokens": sum(one.total_input or 0 for one in usage),
             "cache_read_tokens": sum(one.cache_read or 0 for one in usage),
             "output_tokens": sum(one.output or 0 for one in usage),

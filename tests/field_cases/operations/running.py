@@ -24,6 +24,8 @@ def record_tool_result(case: Case, room: Room) -> Outcome:
     """Record the runs as their runner would, which also knows at the end of those that go on."""
     case.only("sequence", "model_caps", settings=(*SETTINGS, "start_marks"))
     sequence = sorted(case.input["sequence"], key=lambda event: event["t"])
+    if not sequence:
+        raise Unsupported("a run without events")
     bench = Bench(case, room)
     bench.clock = lambda: ZERO + round((sequence[0]["t"] - 1) * 1_000_000)
     begun = any(event["event"] == "start" for event in sequence)

@@ -13,8 +13,8 @@ from foreword.core.event import Draft, Noticed, Said
 from foreword.engine.session import Session
 from foreword.errors import ForewordError
 from tests.field_cases.bench import Room
-from tests.field_cases.cases import Case, Unsupported
-from tests.field_cases.outcome import Outcome
+from tests.field_cases.cases import Case, Unsupported, known
+from tests.field_cases.outcome import Outcome, ProductFailed, failure_of
 
 PATIENCE = 300
 """Seconds after which a process of the case is given up."""
@@ -85,6 +85,7 @@ def sqlite_contention(case: Case, room: Room) -> Outcome:
         "inject",
     )
     given = case.input
+    known("inject", given.get("inject", {}), ("external_lock_ms", "every_n"))
     before = given.get("table_rows_before", 0)
     Session.open(room.store(), "before").append(*[Draft(body=Noticed(topic="row", text="x"))] * before)
     writes = given.get("writes_each", given.get("writes"))
@@ -131,9 +132,12 @@ def _started(room: Room, job: dict[str, Any]) -> subprocess.Popen[bytes]:
 
 
 def _finished(process: subprocess.Popen[bytes]) -> dict[str, Any]:
-    out, err = process.communicate(timeout=PATIENCE)
+    try:
+        out, err = process.communicate(timeout=PATIENCE)
+    except subprocess.TimeoutExpired as error:
+        raise ProductFailed(f"a process that has not ended after {PATIENCE} s") from error
     if process.returncode:
-        raise RuntimeError(err.decode(errors="replace").strip().rpartition("\n")[2])
+        raise failure_of(err)
     return json.loads(out)
 
 

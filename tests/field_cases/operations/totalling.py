@@ -12,7 +12,7 @@ from foreword.core.price import usd
 from foreword.core.prices import Prices
 from foreword.core.usage import Usage
 from tests.field_cases.bench import Room
-from tests.field_cases.cases import Case, Unsupported
+from tests.field_cases.cases import Case, known
 from tests.field_cases.outcome import Outcome
 
 Node = dict[str, Any]
@@ -39,8 +39,7 @@ def usage_global(case: Case, room: Room) -> Outcome:
 
 
 def _nodes(node: Node, kind: str = "call") -> Iterator[tuple[Node, str]]:
-    if unknown := node.keys() - MEMBERS:
-        raise Unsupported(f"session with {', '.join(sorted(unknown))}")
+    known("session with", node, MEMBERS)
     yield node, kind
     for child in node.get("children", ()):
         yield from _nodes(child, "sub_context")
@@ -57,6 +56,8 @@ def _calls(case: Case, node: Node, kind: Any) -> list[Row]:
 
 def _answered(call: Any) -> Answered:
     """Return the record of a call, [input, output] or {id, usage: [input, output]}."""
+    if isinstance(call, dict):
+        known("call with", call, ("id", "usage"))
     tokens = call["usage"] if isinstance(call, dict) else call
     usage = Usage(uncached=tokens[0], cache_read=0, cache_write_short=0, cache_write_long=0, output=tokens[1])
     id_ = call.get("id") if isinstance(call, dict) else None
