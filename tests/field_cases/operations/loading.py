@@ -291,7 +291,8 @@ def _imported(
     facts = [event for event in session.events if isinstance(event.body, Said | Answered | ToolReturned)]
     noted = [event for event in session.events if _line(event) and event.kind == "foreign_noted"]
     history = list(dict.fromkeys(ids[_line(event)] for event in facts if _line(event) in ids))
-    calls = list(once(rows(session.events, session=session.id, prices=Prices())))
+    told = once(rows(session.events, session=session.id, prices=Prices()))
+    calls = [call for call in told if call.status == "ok"]  # a row of an API error is no call
     usage = [call.usage for call in calls if call.usage is not None]
     flaws = [flaw for one in recorded for flaw in one.imported.flaws]
     branches = [_leaf(event, ids) for event in noted if getattr(event.body, "code", "") == "abandoned_branch"]
