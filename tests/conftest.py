@@ -1,4 +1,4 @@
-"""Says at the end of a run how many random histories were walked, and how many requests were refused."""
+"""Counts: how many random histories a run walked and how many requests were refused; whose lines are measured."""
 
 from __future__ import annotations
 
@@ -15,6 +15,13 @@ GATHERED = pytest.StashKey[Counter[str]]()
 def pytest_configure(config: pytest.Config) -> None:
     """Begin to gather."""
     config.stash[GATHERED] = Counter()
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Leave generated examples out of the measured lines: that takes three times as long, and others measure them."""
+    for item in items:
+        if getattr(getattr(item, "obj", None), "is_hypothesis_test", False):
+            item.add_marker(pytest.mark.no_cover)
 
 
 @pytest.hookimpl(optionalhook=True)

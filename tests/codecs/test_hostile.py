@@ -248,6 +248,7 @@ def changed(body: dict[str, Any]) -> Iterator[dict[str, Any]]:
             yield other
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 @pytest.mark.parametrize("wire", CODECS)
 def test_a_request_is_read_and_written_or_refused(wire: str) -> None:
     """One wrong value anywhere gives an error with a path, or values that make a body of their own."""
@@ -266,6 +267,7 @@ def test_a_request_is_read_and_written_or_refused(wire: str) -> None:
     assert written > 100
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 @pytest.mark.parametrize("wire", CODECS)
 def test_a_response_is_read_and_written_or_refused(wire: str) -> None:
     """One wrong value anywhere gives an error with a path, or values that make a response again."""

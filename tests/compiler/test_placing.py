@@ -152,6 +152,7 @@ def test_a_notice_ends_no_turn_of_bound_thinking() -> None:
     assert [m["role"] for m in plain(compiled.body)["messages"]].count("system") == 3
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 def test_random_histories_use_the_channel() -> None:
     """Among random facts there are system messages, user frames and stand-ins for answers, all legal."""
     seen: set[str] = set()

@@ -427,6 +427,7 @@ STEPS = (
 )  # fmt: skip
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 @pytest.mark.parametrize("stored", [False, True])
 @pytest.mark.parametrize("wire", WIRES)
 def test_what_is_remembered_changes_nothing(wire: str, stored: bool, tmp_path: Path) -> None:

@@ -180,7 +180,8 @@ WIRES: list[Wire] = [
 def serving(wire: Wire, *script: Answer) -> RefereeServer:
     """A server of one wire."""
     name, referee, _ = wire
-    return RefereeServer(**{name: referee(script=script)})  # type: ignore[arg-type, call-arg]
+    served: dict[str, Any] = {name: referee(script=script)}
+    return RefereeServer(**served)
 
 
 @pytest.mark.parametrize("seed", [1, 2])

@@ -49,6 +49,7 @@ def test_the_framing_is_amazon_s() -> None:
     assert last.headers[":exception-type"] == "throttlingException"
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 def test_a_thousand_cuts_leave_what_came_before() -> None:
     """A stream that ends anywhere is incomplete, with the events of its whole messages and no more."""
     chance = random.Random(7)

@@ -85,6 +85,7 @@ def test_pieces_do_not_matter(wire: str, places: list[int], seed: int) -> None:
     assert decode(wire, *cut(body, places)) == decode(wire, body)
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 @every_wire
 def test_a_cut_stream_keeps_all_that_came(wire: str) -> None:
     """A thousand cuts: a partial response, equal to what was shown, never an exception, never a whole cut call."""

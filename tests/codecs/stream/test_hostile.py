@@ -74,6 +74,7 @@ def changed(payloads: list[Any], path: tuple[str | int, ...], new: Any) -> list[
     return other
 
 
+@pytest.mark.no_cover  # many examples; others measure these lines
 @every_wire
 def test_one_wrong_value_anywhere_is_survived(wire: str) -> None:
     """Replaced and missing values give a state; most streams stay readable, some fail with a reason."""
