@@ -37,6 +37,8 @@ CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
     {"role": "user", "content": "Yes."},
 ]
+PLAIN: list[dict[str, Any]] = [{"role": "user", "content": [{"type": "text", "text": "Hi"}]}]
+"""Text that stands in blocks, as both wires have it."""
 BLOCKS: list[dict[str, Any]] = [
     {"role": "user", "content": "List it."},
     {
@@ -166,6 +168,9 @@ def test_an_anthropic_document_becomes_a_session() -> None:
             {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "u"}}]}]},
             "openai-chat",
         ),
+        ({"messages": PLAIN, "tools": [{"type": "function", "function": {"name": "bash"}}]}, "openai-chat"),
+        ({"messages": PLAIN, "response": {"choices": []}}, "openai-chat"),
+        ({"messages": PLAIN, "tools": [TOOL]}, "anthropic"),
     ],
 )
 def test_a_format_is_told_by_its_content(value: Any, format_: str) -> None:

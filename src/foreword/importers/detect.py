@@ -95,10 +95,16 @@ def format_of(path: str, rows: Sequence[Row]) -> str:
 
 
 def _wire_of(path: str, values: Iterable[dict[str, Any]]) -> str:
-    """Tell the two list formats apart; text that fits both is Anthropic's when it stands in blocks."""
-    chat = blocks = lists = False
+    """Tell the two list formats apart.
+
+    Text that fits both is Anthropic's when it stands in blocks, unless tools or a response beside it say otherwise.
+    """
+    chat = blocks = lists = beside = False
     for value in values:
         tools = value.get("tools")
+        response = value.get("response")
+        beside |= isinstance(response, dict) and "choices" in response
+        beside |= isinstance(tools, list) and any(isinstance(t, dict) and "function" in t for t in tools)
         lists |= "system" in value and shape_of(value) == "document"
         blocks |= isinstance(tools, list) and any(isinstance(t, dict) and "input_schema" in t for t in tools)
         for message in messages_of(value):
@@ -114,7 +120,7 @@ def _wire_of(path: str, values: Iterable[dict[str, Any]]) -> str:
     if chat and blocks:
         fault = "messages of two formats in one list: OpenAI tool calls and Anthropic blocks"
         raise ImportFailed(path, fault, "split the file, or name one with --format")
-    return "anthropic" if blocks or (lists and not chat) else "openai-chat"
+    return "anthropic" if blocks or (lists and not chat and not beside) else "openai-chat"
 
 
 def _lookalike(row: Row) -> str | None:
