@@ -30,6 +30,7 @@ LAYERS = {
     "mcp": PRODUCT,
     "pytest_plugin": PRODUCT | {"evals"},
     "cli": PRODUCT | {"evals", "mcp"},
+    "__main__": {"cli"},
 }
 
 PURE = {"errors", "core", "compiler", "codecs"}

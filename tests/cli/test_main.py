@@ -101,6 +101,14 @@ def test_a_real_process_ends_with_the_exit_code(session_file: Path) -> None:
     assert refused.stderr.count(b"\n") == 1
 
 
+def test_the_module_is_the_command() -> None:
+    """`python -m foreword` is for where the script is not on the path."""
+    command = [sys.executable, "-m", "foreword", "nope"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr.count("\n")) == (2, 1)
+    assert "no command 'nope'" in done.stderr
+
+
 def test_a_reader_that_goes_away_is_no_error(session_file: Path) -> None:
     """`foreword … | head` ends quietly, with the exit code of a closed pipe."""
     program = "from foreword.cli.main import main; main()"

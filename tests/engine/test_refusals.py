@@ -10,7 +10,14 @@ import pytest
 from foreword.core.block import ToolSpec
 from foreword.engine.session import Session
 from foreword.engine.spend import Limit
-from foreword.errors import EmptyRequest, InvalidArgument, InvalidValue, MalformedResponse, StoreUnavailable
+from foreword.errors import (
+    EmptyRequest,
+    InvalidArgument,
+    InvalidValue,
+    MalformedRequest,
+    MalformedResponse,
+    StoreUnavailable,
+)
 from tests.engine.sessions import session
 from tests.histories import MODELS, target_of
 
@@ -170,3 +177,27 @@ def test_a_response_of_another_wire_is_named(wire: str) -> None:
     with pytest.raises(MalformedResponse, match=f"looks like a response of {name}"):
         made.record(other)
     assert made.unanswered is not None
+
+
+CHAT_TOOL = {"type": "function", "function": {"name": "bash", "parameters": {"type": "object"}}}
+
+
+@pytest.mark.parametrize(
+    "wire, tool, takes",
+    [
+        ("anthropic", CHAT_TOOL, "input_schema"),
+        ("gemini", CHAT_TOOL, "functionDeclarations"),
+        ("gemini", {"name": "bash", "parameters": {"type": "object"}}, "functionDeclarations"),
+    ],
+)
+def test_a_tool_of_another_wire_is_refused_with_the_form_of_this_one(
+    wire: str, tool: dict[str, Any], takes: str
+) -> None:
+    """It would be sent as a tool of the provider's own, which the provider refuses."""
+    made = Session.open(None, "s", target=target_of(wire))
+    message = (
+        {"role": "user", "parts": [{"text": "q"}]} if wire == "gemini" else {"role": "user", "content": "q"}
+    )
+    with pytest.raises(MalformedRequest, match=takes):
+        made.sync([message], tools=[tool])
+    assert made.view.fold.items == []

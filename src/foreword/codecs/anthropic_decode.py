@@ -290,6 +290,8 @@ def _tool(value: Any, at: At, marks: list[Mark], index: int) -> ToolSpec:
     members = _unmarked(at.mapping(value), at, found)
     marks += [Mark(section="tool", index=index, ttl=ttl) for ttl in found]
     kind = at.text(members, "type")
+    if "function" in members:
+        raise at.fault("a tool of OpenAI Chat; this wire takes name, description and input_schema")
     if kind not in (None, "custom"):
         name = at.text(members, "name") or at.text(members, "mcp_server_name") or kind
         return ToolSpec(name=name or "", deferred=members.get("defer_loading") is True, extra={WIRE: members})

@@ -270,6 +270,8 @@ def _tools(value: Any, at: At) -> list[ToolSpec]:
     declared = place.items(found.get("functionDeclarations") or ())
     specs = [_function(place.mapping(each), place / i) for i, each in enumerate(declared)]
     rest = others(found, "functionDeclarations")
+    if rest and ("name" in rest or "function" in rest):
+        raise at.fault("a tool of another wire; this one takes functions as members of functionDeclarations")
     return [*specs, ToolSpec(name=next(iter(rest)), extra={WIRE: rest})] if rest else specs
 
 
