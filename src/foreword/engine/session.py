@@ -343,9 +343,8 @@ class Session(Telling, ToolRuns):
         self.flush()
         child = self._alike(self._begin_fork(at, name, origin))
         fresh = len(child.events) == at + 2  # else another process was first with this name
-        for event in (
-            self.events[at + 1 :] if fresh else ()
-        ):  # what was erased is gone from the shared part too
+        since = self.events[at + 1 :] if fresh else ()
+        for event in since:  # what was erased is gone from the shared part too
             if isinstance(event.body, Erased) and min(event.body.targets) <= at:
                 shared = tuple(seq for seq in event.body.targets if seq <= at)
                 answers = tuple(answer for answer in event.body.answers if answer[0] <= at)
