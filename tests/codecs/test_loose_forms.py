@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ from foreword.codecs import CODECS, codec
 from foreword.core.block import Text, ToolCall, ToolResult
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
+from foreword.errors import MalformedRequest
 from tests.histories import MODELS
 
 VALUES = [
@@ -60,6 +62,21 @@ def test_what_a_tool_gave_is_read_as_text(wire: str, given: Any, told: str) -> N
     (result,) = message.blocks
     assert isinstance(result, ToolResult)
     assert result.content == (Text(text=told),)
+
+
+@pytest.mark.parametrize("given", [["row1", "row2"], [{"id": 1, "cache_control": "no-store"}]])
+@pytest.mark.parametrize("wire", ["anthropic", "openai-chat"])
+def test_rows_of_data_hold_no_cache_mark(wire: str, given: Any) -> None:
+    """Marks are looked for in blocks only."""
+    assert codec(wire).decode_marks(asked_and_given(wire, given, id="a"), None, None) == ()
+
+
+@pytest.mark.parametrize("given", [[object()], [math.nan], {"deep": math.inf}])
+@pytest.mark.parametrize("wire", CODECS)
+def test_what_has_no_json_is_refused_by_its_place(wire: str, given: Any) -> None:
+    """With the error that a caller's list gives, whatever stands in it."""
+    with pytest.raises(MalformedRequest, match=r"(content|output|response)"):
+        codec(wire).decode_messages(asked_and_given(wire, given, id="a"))
 
 
 @pytest.mark.parametrize("ids", [{}, {"id": None}, {"id": ""}])

@@ -99,6 +99,27 @@ def test_what_is_not_words_alone_is_named_only(value: dict[str, Any]) -> None:
     assert in_words(Opaque(wire="x", form="refusal", raw=json.dumps([value]))) is None
 
 
+@pytest.mark.parametrize(
+    "value, said",
+    [
+        ({"output": [{"stdout": "ok", "stderr": "", "outcome": {"type": "exit", "exit_code": 3}}]}, "exit 3"),
+        ({"output": [{"stdout": "ok", "stderr": "", "outcome": {"type": "timeout"}}]}, "timeout"),
+        ({"output": "ok", "status": "failed"}, "failed"),
+    ],
+)
+def test_a_run_that_failed_is_quoted_with_its_outcome(value: dict[str, Any], said: str) -> None:
+    """Its words alone would pass for a success."""
+    words = in_words(opaque("openai-responses", {"type": "shell_call_output", "call_id": "c", **value}))
+    assert words is not None
+    assert f'"{said}"' in words.text
+    ended = {"output": [{"stdout": "ok", "stderr": "", "outcome": {"type": "exit", "exit_code": 0}}]}
+    words = in_words(
+        opaque("openai-responses", {"type": "shell_call_output", "status": "completed", **ended})
+    )
+    assert words is not None
+    assert "exit" not in words.text
+
+
 def _answer(made: Any, wire: str, *blocks: Block) -> None:
     answered = Answered(message=Message(role="assistant", blocks=blocks, wire=wire))
     made.append(Draft(body=answered, trust="model", actor="model"))

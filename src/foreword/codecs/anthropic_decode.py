@@ -8,7 +8,7 @@ from typing import Any, cast
 from foreword.codecs.anthropic_blocks import WIRE, block_form
 from foreword.codecs.decoded import Mark, Request, Response
 from foreword.codecs.doubts import counted
-from foreword.codecs.reading import At, others
+from foreword.codecs.reading import At, are_blocks, others
 from foreword.core.block import (
     Block,
     Image,
@@ -99,7 +99,7 @@ def _ttls(value: Any, at: At) -> list[str | None]:
     found: list[str | None] = []
     _unmarked(members, at, found)
     content = members.get("content")
-    if not found and members.get("type") == "tool_result" and isinstance(content, list):
+    if not found and members.get("type") == "tool_result" and are_blocks(content):
         for part in cast(list[Any], content):
             if isinstance(part, dict):
                 _unmarked(at.mapping(part), at, found)

@@ -8,7 +8,7 @@ from typing import Any, cast
 from foreword.codecs.decoded import Mark
 from foreword.codecs.openai_chat_blocks import WIRE
 from foreword.codecs.openai_chat_decode import decode_messages
-from foreword.codecs.reading import At
+from foreword.codecs.reading import At, are_blocks
 
 
 def decode_marks(messages: Sequence[Any], tools: Sequence[Any] | None) -> tuple[Mark, ...]:
@@ -35,9 +35,11 @@ def decode_marks(messages: Sequence[Any], tools: Sequence[Any] | None) -> tuple[
 def _spots(message: Mapping[str, Any], at: At) -> Iterator[tuple[int, str | None]]:
     """Yield (block, TTL): a result is one block, whatever its parts."""
     content: Any = message.get("content")
-    for number, part in enumerate(cast("list[Any]", content) if isinstance(content, list) else ()):
+    given = message.get("role") == "tool"
+    parts = are_blocks(content) if given else isinstance(content, list)
+    for number, part in enumerate(cast("list[Any]", content) if parts else ()):
         for ttl in _ttls(part, at / "content" / number):
-            yield 0 if message.get("role") == "tool" else number, ttl
+            yield 0 if given else number, ttl
     for ttl in _ttls(message, at):
         [decoded] = decode_messages([message])
         yield max(0, len(decoded.blocks) - 1), ttl

@@ -234,7 +234,7 @@ def _result(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolResult:
     if member in ("output", "error") and isinstance(told, str):
         text = told
     else:
-        text = lossless(response).decode()
+        text = (place / "response").told(response)
         kept["response"] = response
     content: list[Text | Image | Opaque] = [Text(text=text)] if text else []
     parts = (place / "parts").items(inner.get("parts") or ())

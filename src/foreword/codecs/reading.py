@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from foreword.core.canonical import finite, lossless, read
-from foreword.errors import CodecError, MalformedRequest, MalformedResponse
+from foreword.errors import CodecError, InvalidNumber, MalformedRequest, MalformedResponse
 
 _TELLING = {
     "anthropic": "content",
@@ -118,16 +118,17 @@ class At(msgspec.Struct, frozen=True):
         if value is None or isinstance(value, str):
             return value or ""
         plain = isinstance(value, bool | int | float | list | tuple)
-        return lossless(cast(Any, value) if plain else self.mapping(value)).decode()
+        try:
+            return lossless(cast(Any, value) if plain else self.mapping(value)).decode()
+        except (TypeError, RecursionError, InvalidNumber) as error:
+            raise self.fault(f"has no JSON: {str(error) or type(error).__name__}") from error
 
     def output(self, value: Any) -> str | Sequence[Any]:
         """Return what a tool gave: the blocks of a list of such, any other value as text.
 
         Tools hand over rows and numbers as they are, and what was recorded is not refused.
         """
-        if isinstance(value, list | tuple) and all(_is_block(item) for item in cast(Sequence[Any], value)):
-            return cast(Sequence[Any], value)
-        return self.told(value)
+        return cast(Sequence[Any], value) if are_blocks(value) else self.told(value)
 
     def count(self, members: Mapping[str, Any], name: str) -> int | None:
         """Return a member that is a count (see `whole`), null or absent."""
@@ -148,6 +149,11 @@ def whole(value: Any) -> int | None:
 def others(members: Mapping[str, Any], *known: str) -> dict[str, Any] | None:
     """Return the members beside the known ones that are not null; None when there are none."""
     return {name: value for name, value in members.items() if name not in known and value is not None} or None
+
+
+def are_blocks(value: Any) -> bool:
+    """Whether a value is a list of content blocks, and no rows of data."""
+    return isinstance(value, list | tuple) and all(_is_block(item) for item in cast(Sequence[Any], value))
 
 
 def _is_block(value: Any) -> bool:

@@ -43,8 +43,24 @@ def in_words(block: Opaque) -> Text | None:
         return None
     if not kind:
         return Text(text=words)
-    named = {name: members[name] for name in ("title", "source") if isinstance(members.get(name), str)}
-    return Text(text=frame(kind, words, type=block.form, **named))
+    named = {
+        name: members[name] for name in ("title", "source", "context") if isinstance(members.get(name), str)
+    }
+    return Text(text=frame(kind, words, type=block.form, **named, **_ended(members)))
+
+
+def _ended(members: Mapping[str, Any]) -> dict[str, str]:
+    """Return how a run went that did not go well: its words alone would pass for a success."""
+    status, output = members.get("status"), members.get("output")
+    runs = cast("list[Any]", output) if isinstance(output, list) else []
+    outcomes = [_outcome(run["outcome"]) for run in runs if isinstance(run, dict) and "outcome" in run]
+    found = {} if status in (None, "completed") else {"status": str(status)}
+    return found | ({"outcome": ", ".join(outcomes)} if set(outcomes) - {"exit 0"} else {})
+
+
+def _outcome(value: Any) -> str:
+    members = cast("dict[str, Any]", value) if isinstance(value, dict) else {}
+    return " ".join(str(members[name]) for name in ("type", "exit_code") if name in members)
 
 
 def _texts(value: Any) -> list[str] | None:

@@ -47,6 +47,15 @@ def tool(*texts: str, stop: bool = True, given: dict[str, Any] | None = None) ->
     return block(0, form, *({"type": "input_json_delta", "partial_json": text} for text in texts), stop=stop)
 
 
+@pytest.mark.parametrize("ids", [{}, {"id": None}])
+def test_a_call_without_an_id_is_a_call(ids: dict[str, Any]) -> None:
+    """As in a response that came whole."""
+    form = {"type": "tool_use", "name": "f", "input": {}, **ids}
+    deltas, streamed = run(*block(0, form), amend("tool_use"), STOP)
+    assert blocks_of(streamed) == (ToolCall(id="", name="f", arguments="{}"),)
+    assert Delta(kind="tool_call_start", block=0, id="", name="f") in deltas
+
+
 def amend(stop: str | None, **usage: Any) -> dict[str, Any]:
     """Write a `message_delta`."""
     return {"type": "message_delta", "delta": {"stop_reason": stop}, "usage": usage}

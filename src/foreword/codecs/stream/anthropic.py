@@ -56,7 +56,7 @@ class _Block:
         text = json.text if json else ""
         as_given = not text and (not self.open or bool(self.form.get("input")))
         read = as_given or (not self.open and parsed_object(text) is not None)
-        return Call(id=self.form["id"], whole=not self.open, arguments=None if read else text)
+        return Call(id=self.form.get("id") or "", whole=not self.open, arguments=None if read else text)
 
 
 class AnthropicAssembly:
@@ -144,7 +144,9 @@ class AnthropicAssembly:
         block = self._blocks[index] = _Block(form, known.number if known else len(self._blocks))
         kind = form["type"]
         if kind == "tool_use":
-            return [Delta(kind="tool_call_start", block=block.number, id=form["id"], name=form["name"])]
+            return [
+                Delta(kind="tool_call_start", block=block.number, id=form.get("id") or "", name=form["name"])
+            ]
         if kind in ("text", "thinking") and block.shown:
             return [Delta(kind=kind, block=block.number, text=block.shown)]
         return []
