@@ -99,7 +99,7 @@ def test_stats_and_cost_say_the_same(run_json: RunJson, home: Path) -> None:
         == (1, ["usage"])
     )
     assert (stats["usage"], stats["calls_without_usage"]) == (cost["usage"], 1)
-    assert stats["models"] == {"claude-sonnet-4-5": 1}
+    assert stats["models"] == {"claude-sonnet-4-5": cost["calls"]} == {"claude-sonnet-4-5": 4}
 
 
 def test_what_is_not_recorded_is_null(run_json: RunJson, session_file: Path) -> None:

@@ -198,6 +198,16 @@ def test_calls_beside_the_history_are_billed_under_their_kind() -> None:
     assert {row.kind for row in ledger(answered(usage(1)), kind="sub_context")} == {"sub_context"}
 
 
+@pytest.mark.parametrize(
+    "format_, name, kind",
+    [("claude-code", "s/a7f", "sub_context"), ("claude-code", "s", "call"), ("foreword", "s/a7f", "call")],
+)
+def test_an_old_import_of_a_sub_agent_is_one_by_its_id(format_: str, name: str, kind: str) -> None:
+    """Its log was written before the first event said so; only the importer of Claude Code named it that way."""
+    opened = SessionOpened(session=name, alias="222222", format=format_)
+    assert {row.kind for row in ledger(opened, answered(usage(1)))} == {kind}
+
+
 def test_the_rest_of_an_answer_is_no_second_call() -> None:
     """A file read while an answer was written gives its rest later, under the same id and without usage."""
     made = ledger(

@@ -1,11 +1,14 @@
 """A file read again: nothing new, a new part, or another past."""
 
+from msgspec.structs import replace
+
 from foreword.core.block import ToolCall
 from foreword.core.event import Answered, Called, Draft, Event, ToolsSet, kind_of
 from foreword.core.sealing import GENESIS, seal
 from foreword.importers.grown import growth
 from foreword.importers.imported import import_key, session_id
 from tests.importers.claude_file import ClaudeFile, call, codes, text
+from tests.importers.pi_file import PiFile
 
 
 def begun() -> ClaudeFile:
@@ -91,6 +94,21 @@ def test_a_recording_that_lacks_a_call_left_behind_is_no_other_past() -> None:
     assert not found.forked
     assert [kind_of(draft.body) for draft in found.added] == ["called"]
     assert growth([*old, *found.added], read).added == ()
+
+
+def test_an_empty_answer_of_which_more_is_read_now_is_no_other_past() -> None:
+    """A recording made before answers had the name of their call adds nothing, and forks nothing."""
+    file = PiFile()
+    file.user("Build it.")
+    file.answer(stopReason="aborted")
+    read = file.read().drafts
+    old = [
+        replace(draft, body=replace(draft.body, call=None)) if isinstance(draft.body, Answered) else draft
+        for draft in read
+    ]
+    assert old != list(read)
+    found = growth(old, read)
+    assert (found.added, found.forked) == ((), False)
 
 
 def test_the_rest_of_an_answer_read_in_part_is_no_fork() -> None:

@@ -265,9 +265,29 @@ def test_a_response_beside_the_messages_is_their_answer() -> None:
     assert (answer.usage.total_input, answer.recorded_cost_usd) == (5, None)
 
 
-@pytest.mark.parametrize("response", ["Done.", {"choices": []}, {"error": {"message": "no"}}, [1]])
+def test_a_response_that_the_list_ends_with_counts_once() -> None:
+    """Some loggers append the answer to the list first; its usage and cost are the answer's."""
+    answer = {"role": "assistant", "content": "Done."}
+    usage = {"prompt_tokens": 900, "completion_tokens": 7}
+    response = {"choices": [{"message": {**answer, "tool_calls": None}}], "usage": usage}
+    one = imported({"messages": [*CHAT, answer], "response": response, "cost": 0.5})
+    assert story(one)[-2:] == ["person: Yes.", "model: Done."]
+    last = bodies(one, Answered)[-1]
+    assert last.usage is not None
+    assert (last.usage.total_input, last.recorded_cost_usd) == (900, "0.5")
+
+
+def test_a_response_may_be_its_text_alone() -> None:
+    """It is the answer, once."""
+    for messages in (CHAT, [*CHAT, {"role": "assistant", "content": "Done."}]):
+        one = imported({"messages": messages, "response": "Done."})
+        assert story(one)[-2:] == ["person: Yes.", "model: Done."]
+
+
+@pytest.mark.parametrize("response", ["", {"choices": []}, {"error": {"message": "no"}}, [1]])
 def test_a_response_without_a_message_is_named(response: Any) -> None:
     """The history beside it is whole."""
     one = imported({"messages": CHAT, "response": response})
-    assert "unreadable" in codes(one)
+    assert ["response" in flaw.where for flaw in one.flaws if flaw.code == "left_out"] == [True]
     assert story(one)[-1] == "person: Yes."
+    assert bodies(one, ForeignNoted) == []

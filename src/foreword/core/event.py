@@ -52,6 +52,11 @@ class SessionOpened(Struct, frozen=True, kw_only=True, tag="session_opened", omi
     project: str | None = None
     sub_context: bool = False
 
+    @property
+    def by_agent(self) -> bool:
+        """Whether another agent began it; imports of Claude Code from before ``sub_context`` tell it by their id."""
+        return self.sub_context or (self.format == "claude-code" and "/" in self.session)
+
 
 class InstructionsSet(Struct, frozen=True, kw_only=True, tag="instructions_set", omit_defaults=True):
     """The system text, whole; replaces what was set before, from the next epoch on."""

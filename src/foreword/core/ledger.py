@@ -261,7 +261,7 @@ class Ledger:
         match fact.body:
             case SessionOpened() as body:
                 self._project = body.project or self._project
-                self._kind = "sub_context" if body.sub_context else self._kind
+                self._kind = "sub_context" if body.by_agent else self._kind
             case Said(person=True):
                 self._turn += not self._spoken
                 self._spoken = True

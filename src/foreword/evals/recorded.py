@@ -29,7 +29,7 @@ def recorded(store: Store, session: str) -> Imported:
             for event in facts
             if event.body is None
         ),
-        sub_context=any(isinstance(event.body, SessionOpened) and event.body.sub_context for event in events),
+        sub_context=any(isinstance(event.body, SessionOpened) and event.body.by_agent for event in events),
     )
 
 

@@ -163,10 +163,11 @@ def _spent(imported: Imported, prices: Prices) -> dict[str, Any]:
     ``lacking``: of the calls with usage those that don't tell a bucket, by its name.
     """
     kind: Kind = "sub_context" if imported.sub_context else "call"
-    listed = rows(
+    called = rows(
         imported.drafts, session=imported.session, prices=prices, kind=kind, project=imported.project
     )
-    sums = total(once(listed))
+    listed = list(once(called))
+    sums = total(listed)
     found = figures(sums)
     whole = None if sums.lacking.keys() & INPUT else sums.usage.total_input
     output = None if "output" in sums.lacking else sums.usage.output
@@ -174,7 +175,7 @@ def _spent(imported: Imported, prices: Prices) -> dict[str, Any]:
         "usage": found["usage"],
         "calls_without_usage": found["without_usage"],
         "lacking": found["lacking"],
-        "models": dict(Counter(answer.model or UNKNOWN for answer in _answers(imported.drafts))),
+        "models": dict(Counter(row.model or UNKNOWN for row in listed)),
         "cost_usd": found["cost_usd"] if listed else None,
         "unknown": found["unknown"],
         "cost_unknown": found["unknown_names"] if listed else ["usage"],

@@ -215,15 +215,15 @@ class Thread:
         start = self._turns[max(0, len(self._turns) - turns)]
         gone = self._written[start:]
         del self._written[start:], self._turns[max(0, len(self._turns) - turns) :]
-        answers = {entry: None for entry in gone if isinstance(entry, _Answer)}
+        answers = {entry for entry in gone if isinstance(entry, _Answer)}
         self._unbilled = [answer for answer in self._unbilled if answer not in answers]
-        calls = [answer.draft() for answer in answers]
         self._written += [
-            entry for entry in gone if isinstance(entry, Draft) and isinstance(entry.body, Called)
+            paid(entry.draft()) if isinstance(entry, _Answer) else entry
+            for entry in gone
+            if isinstance(entry, _Answer) or isinstance(entry.body, Called)
         ]
-        self._written += map(paid, calls)
-        self.left_behind += len(calls)
-        text = f"{turns} turns with {len(calls)} model calls, taken back by a rollback"
+        self.left_behind += len(answers)
+        text = f"{turns} turns with {len(answers)} model calls, taken back by a rollback"
         self._note(row, "abandoned_branch", text)
         self.flaws.append(
             Flaw(code="abandoned_branch", where=row.where, text=f"{text}; they are not history")

@@ -92,11 +92,12 @@ def _pieces(facts: Sequence[Draft | Event]) -> list[_Piece]:
         key, body = import_key(fact), fact.body
         if key is None:
             continue
-        if not isinstance(body, Answered) or not body.message.blocks:
+        if not isinstance(body, Answered):
             # A call left behind is no part of the past that was told: a recording may lack it.
             pieces.append(_Piece(index, 1 if isinstance(body, Called) else 0, key))
             continue
-        for block, value in enumerate(body.message.blocks):
+        # What else an answer holds doesn't count, also of an empty one: later versions read more of the same file.
+        for block, value in enumerate(body.message.blocks or ((),)):
             data = msgspec.json.encode((body.response_id, body.model, value), order="deterministic")
             pieces.append(_Piece(index, block, hashlib.blake2b(data, digest_size=16).digest()))
     return pieces

@@ -57,6 +57,8 @@ MEMBERS = {
 }
 # fmt: on
 """Members of a message that its wire takes in a request."""
+SAID = ("role", "content", "tool_calls")
+"""Members by which two messages are the same."""
 SYSTEM_ROLES = frozenset({"system", "developer"})
 
 
@@ -70,9 +72,7 @@ def sessions(rows: Iterable[Row], source: Source, format_: str) -> list[Imported
         if shape == "message":
             loose.append(row)
         elif shape in ("document", "result"):
-            places = [Row("message", number, m) for number, m in enumerate(messages_of(row.value), 1)]
-            if row.value.get("response") is not None:
-                places.append(Row("response", 1, _answer_of(row.value)))
+            places = _places(row.value)
             found.append(Conversation(source, format_, row.value, places, f"{row.where}, ").imported())
         else:
             others.append(row)
@@ -116,6 +116,9 @@ class Conversation:
         for name, count in sorted(self.left_out.items()):
             text = f"member {plain(name)} of {count} messages is not part of what is sent and was left out"
             self.flaws.append(Flaw(code="left_out", where=self._place(), text=text))
+        if self.setting.get("response") is not None and _answer_of(self.setting) is None:
+            text = "the response beside the messages holds no message and was left out"
+            self.flaws.append(Flaw(code="left_out", where=f"{self.within}response 1", text=text))
         said = any(not isinstance(draft.body, ForeignNoted) for draft in drafts)
         return Imported(
             session=self._session([*lead, *drafts]),
@@ -245,14 +248,31 @@ class Conversation:
         )
 
 
-def _answer_of(document: dict[str, Any]) -> Any:
-    """Return the message of a logged response, with the response and its cost beside it; what holds none, as it is."""
-    response = document["response"]
-    choices = _at(response, ()).get("choices")
-    message = _at(choices[0], ("message",)) if isinstance(choices, list) and choices else response
-    if not isinstance(message, dict) or "role" not in message:
-        return response
-    return {**message, "response": response, "response_cost": document.get("cost")}
+def _places(document: dict[str, Any]) -> list[Row]:
+    """Return the messages of a conversation and the answer beside them, which some tools append to the list as well."""
+    places = [Row("message", number, m) for number, m in enumerate(messages_of(document), 1)]
+    answer = _answer_of(document)
+    if answer is None:
+        return places
+    last = _at(places[-1].value, ()) if places else {}
+    if all((last.get(name) or None) == (answer.get(name) or None) for name in SAID):
+        places[-1] = Row("message", len(places), {**answer, **last})
+    else:
+        places.append(Row("response", 1, answer))
+    return places
+
+
+def _answer_of(document: dict[str, Any]) -> dict[str, Any] | None:
+    """Return the message of a logged response, with the response and its cost beside it; None: it holds none."""
+    response = document.get("response")
+    if isinstance(response, str) and response:
+        return {"role": "assistant", "content": response, "response_cost": document.get("cost")}
+    message = _at(response, ())
+    if (choices := message.get("choices")) is not None:
+        message = _at(choices[0], ("message",)) if isinstance(choices, list) and choices else {}
+    if "role" not in message:
+        return None
+    return {"response_cost": document.get("cost"), **message, "response": response}
 
 
 def _joined(instructions: Sequence[Draft]) -> list[Draft]:
