@@ -75,10 +75,16 @@ class InvalidArgument(InvalidCall):
         self.name = name
         self.value = value
         self.takes = takes
-        shown = repr(value)
-        super().__init__(
-            where, f"{name} is {shown if len(shown) <= 80 else f'{shown[:77]}...'}", f"give {takes}"
-        )
+        super().__init__(where, f"{name} is {_shown(value)}", f"give {takes}")
+
+
+def _shown(value: object) -> str:
+    """Return a value on at most 80 characters; of what can't be written down, the type."""
+    try:
+        shown = repr(value[:80] if isinstance(value, str | bytes) else value)
+    except Exception:  # noqa: BLE001 - a `__repr__` of the caller's, or an integer too long to write
+        shown = f"a value of type {type(value).__name__}"
+    return shown if len(shown) <= 80 else f"{shown[:77]}..."
 
 
 class MissingExtra(ForewordError):
@@ -487,8 +493,12 @@ class AuthFailed(ProviderError):
 
 
 class ConnectionFailed(ProviderError):
-    """No connection, or one that broke or fell silent; ``said`` tells which. ``status``: an answer had begun."""
+    """No connection, or one that broke or fell silent; ``said`` tells which. ``status``: an answer had begun.
 
+    ``unsent``: no connection came about, so that no byte of the request left and nothing can be billed.
+    """
+
+    unsent: bool = False
     move = "check the address and the network, then send again"
 
     def _fact(self) -> str:

@@ -22,6 +22,7 @@ from tests.cli.conftest import Run, one_line
 from tests.cli.sessions import conversation, write
 from tests.importers.claude_file import SESSION, ClaudeFile
 from tests.importers.codex_file import CodexFile
+from tests.store.logs import said, start
 
 RunJson = Callable[..., Any]
 MODEL = "claude-sonnet-4-5"
@@ -206,6 +207,21 @@ def test_a_session_of_the_store_is_billed_like_its_file(run: Run, run_json: RunJ
     run("import", billed)
     (file, stored) = run_json("cost", billed), run_json("cost", "pipes")
     assert file == stored
+
+
+def test_a_damaged_session_does_not_stop_the_bill_of_the_store(
+    run: Run, run_json: RunJson, billed: Path, home: Path
+) -> None:
+    """The others are billed, it is warned of, and the exit code says that the bill is not whole."""
+    place = home / "store"
+    run("import", billed, "--store", place)
+    with Store.open(place) as store:
+        start(store, "broken", said("x" * 300_000))
+    for path in (place / "artifacts").rglob("*"):
+        if path.is_file():
+            path.unlink()
+    assert run_json("cost", "--store", place, code=1)["calls"] == 3
+    assert "warning: broken is not billed" in run("cost", "--store", place, code=1).stderr
 
 
 def test_a_sub_agent_is_one_by_what_is_recorded_not_by_its_name(run_json: RunJson, home: Path) -> None:

@@ -11,11 +11,13 @@ import pytest
 from foreword.core.event import Answered, Called
 from foreword.core.ledger import Row, rows
 from foreword.core.prices import Prices
+from foreword.engine.answering import Sent
 from foreword.engine.asking import ask
+from foreword.engine.calls import note_empty
 from foreword.engine.session import Session
 from foreword.errors import ConnectionFailed, OverBudget, Overloaded
 from foreword.testing.script import Answer, Failure, Stream
-from tests.engine.faulty_server import FaultyServer, hangs, says
+from tests.engine.faulty_server import FaultyServer, drops, hangs, says
 from tests.engine.sending import BEGUN
 from tests.engine.test_asking import asked, at, bodies, opened, referee, transport
 
@@ -134,13 +136,66 @@ def test_a_cancelled_call_has_a_row_of_unknown_cost() -> None:
     assert row.estimate.usage.output == 0
 
 
-def test_a_call_that_nobody_answers_is_of_unknown_cost() -> None:
-    """No connection is no proof that nothing was billed."""
+def test_a_connection_that_is_lost_is_of_unknown_cost() -> None:
+    """The request was sent: that no answer came is no proof that nothing was billed."""
     session = opened()
-    with pytest.raises(ConnectionFailed):
-        asked(session, "http://127.0.0.1:9")
-    assert ledger(session)[-1].status == "failed"
-    assert ledger(session)[-1].cost.unknown == ("usage",)
+    with FaultyServer([drops] * 4) as running, pytest.raises(ConnectionFailed):
+        asked(session, running.url)
+    assert Counter(row.status for row in ledger(session)) == {"retried": 3, "failed": 1}
+    assert {row.cost.unknown for row in ledger(session)} == {("usage",)}
+
+
+@pytest.mark.parametrize(
+    "url, proxy",
+    [
+        ("http://127.0.0.1:9", None),
+        ("http://nobody.invalid", None),
+        ("http://model.example", "http://127.0.0.1:9"),
+        ("http://model.example", "http://[broken"),
+    ],
+)
+def test_a_request_that_was_never_sent_is_free(
+    url: str, proxy: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Nobody listens, no such name, no proxy there, no address: all attempts cost nothing, so no limit is used up."""
+    for name in ("http_proxy", "HTTP_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    if proxy is not None:
+        monkeypatch.setenv("http_proxy", proxy)
+    session = opened()
+    with pytest.raises(ConnectionFailed) as caught:
+        asked(session, url)
+    assert caught.value.unsent
+    assert Counter(row.status for row in ledger(session)) == {"retried": 3, "failed": 1}
+    assert {row.cost.picodollars for row in ledger(session)} == {0}
+
+
+def test_a_proxy_that_lets_nobody_through_is_free(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its 407 comes before the request is sent."""
+    for name in ("https_proxy", "HTTPS_PROXY", "no_proxy", "NO_PROXY"):
+        monkeypatch.delenv(name, raising=False)
+    with FaultyServer([says(407, {})] * 4) as running:
+        monkeypatch.setenv("https_proxy", running.url)
+        session = opened()
+        with pytest.raises(ConnectionFailed, match="407"):
+            asked(session, "https://model.example")
+    assert {row.cost.picodollars for row in ledger(session)} == {0}
+
+
+def test_an_empty_answer_is_billed_with_its_compactions() -> None:
+    """A summary that the vendor made on the way is paid, also where the answer holds nothing."""
+    session = opened()
+    session.compile()
+    usage = {"input_tokens": 1_000, "output_tokens": 0}
+    made = {"type": "compaction", "input_tokens": 180_000, "output_tokens": 3_500}
+    response = session.codec.decode_response(
+        {
+            "id": "m", "type": "message", "role": "assistant", "model": "claude-opus-4-8", "content": [],
+            "stop_reason": "end_turn", "usage": {**usage, "iterations": [made, {"type": "message", **usage}]},
+        }
+    )  # fmt: skip
+    note_empty(session, Sent(state="complete", response=response, usage=response.usage))
+    assert [(row.kind, row.input) for row in ledger(session)] == [("compaction", 180_000), ("call", 1_000)]
 
 
 def test_an_answer_of_which_nothing_can_be_kept_is_billed() -> None:

@@ -84,3 +84,25 @@ def test_two_imports_at_once_record_the_session_once(tmp_path: Path) -> None:
         import_file(other, path)
         [row], [alone] = store.sessions(), other.sessions()
         assert row.events == alone.events
+
+
+@pytest.mark.parametrize("before, after", [("/a", "/b"), (None, "/p")])
+def test_a_file_whose_folder_changed_is_imported_again(
+    before: str | None, after: str, tmp_path: Path
+) -> None:
+    """The session keeps the project that it began with, and what the file has grown by is added."""
+
+    def line(number: int, folder: str | None) -> str:
+        row = {
+            "type": "user", "uuid": f"u{number}", "parentUuid": f"u{number - 1}" if number else None, "sessionId": "s",
+            "timestamp": f"2026-01-01T00:00:0{number}.000Z", "message": {"role": "user", "content": f"fact {number}"},
+        }  # fmt: skip
+        return json.dumps(row if folder is None else {**row, "cwd": folder}) + "\n"
+
+    path = tmp_path / "s.jsonl"
+    with Store.open(tmp_path / "store") as store:
+        path.write_text(line(0, before))
+        import_file(store, path)
+        path.write_text((line(0, None) if before is None else "") + line(0 if before else 1, after))
+        [again] = import_file(store, path)
+        assert (again.session, again.added) == ("s", 0 if before else 1)

@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import random
+import weakref
 from pathlib import Path
 
 import msgspec
 import pytest
 
 from foreword.core.block import Message, Text, Thinking, ToolSpec
-from foreword.core.event import Answered, Draft, Event, RequestSent, Said, ToolsSet
+from foreword.core.event import Answered, Called, Draft, Event, RequestSent, Said, ToolsSet
 from foreword.core.ledger import rows
 from foreword.core.prices import Prices
 from foreword.core.usage import Usage
+from foreword.engine.calls import note_failed
 from foreword.engine.session import Session
-from foreword.errors import CompileError, InvalidArgument, OverBudget, UnknownEvent
+from foreword.errors import CompileError, ConnectionFailed, InvalidArgument, OverBudget, UnknownEvent
 from foreword.store import Store
 from foreword.testing.script import Answer, Call
 from tests.engine.sessions import answer, answer_message, call, judged, plain, reopened, session, step
@@ -97,6 +99,41 @@ def test_a_change_of_the_tools_is_recorded_with_its_cause(tmp_path: Path) -> Non
         kept = reopened(store, made).events
     causes = [event.body.cause for event in kept if isinstance(event.body, ToolsSet)]
     assert causes == ["", "added mint; changed yank", "the workshop closed", "removed mint"]
+
+
+def test_a_failed_call_never_names_another_writers_event(tmp_path: Path) -> None:
+    """After a lost race its end names the request as it was put behind the other's fact; a written one it keeps."""
+    with Store.open(tmp_path) as store:
+        one = session(store=store)
+        one.say("hello")
+        other = session(store=store)
+        one.compile()
+        other.say("something else")
+        note_failed(one, ConnectionFailed("nobody"))
+        called = one.events[-1].body
+        assert isinstance(called, Called)
+        assert isinstance(one.events[called.request or 0].body, RequestSent)
+        one.compile()
+        one.flush()
+        written = one.events[-1].seq
+        other.refresh()
+        other.say("once more")
+        other.compile()
+        other.flush()
+        note_failed(one, ConnectionFailed("nobody"))
+        called = one.events[-1].body
+        assert isinstance(called, Called)
+        assert called.request == written
+
+
+def test_a_session_can_be_referred_to_weakly(tmp_path: Path) -> None:
+    """A cache of sessions keeps none alive; a session that goes on as its fork stays the same object."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        made.say("hello")
+        held = weakref.ref(made)
+        made.become(made.fork(made.events[-1].seq))
+        assert held() is made
 
 
 def test_an_answer_never_names_another_writers_event(tmp_path: Path) -> None:

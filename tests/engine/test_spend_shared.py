@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 
 from foreword.core.block import Message, Text
+from foreword.core.catalog import Catalog
 from foreword.core.event import Answered, Called, Draft, Noticed
 from foreword.core.ledger import rows
 from foreword.core.price import picodollars
 from foreword.core.prices import Prices
-from foreword.core.usage import NOTHING
+from foreword.core.usage import NOTHING, Usage
 from foreword.engine.session import Session
 from foreword.engine.spend import Limit, Spend
-from foreword.errors import SpendLimitReached
+from foreword.engine.target import target_for
+from foreword.errors import SpendLimitReached, SpendUnknown
 from foreword.store import Store
 from tests.engine.spending import DAY, DOLLAR, LIST, Now, answer, opened
 from tests.histories import target_of
@@ -224,3 +226,31 @@ def test_a_mark_for_an_hour_is_predicted_at_its_price(tmp_path: Path, ttl: str, 
         with pytest.raises(SpendLimitReached) as caught:
             second.compile()
         assert picodollars(caught.value.spent) == pytest.approx(cost.picodollars, rel=0.001)
+
+
+def test_what_a_model_costs_is_learned_for_the_calls_before(tmp_path: Path) -> None:
+    """Calls of a model that the prices lacked when they were counted are priced by its own session's catalog."""
+    row = """
+        [[model]]
+        id = "mine"
+        provider = "openai"
+        wires = ["openai-chat"]
+        window = 100000
+        source = "me"
+        as_of = "2026-01-01"
+        price = {input = "0", output = "0"}
+    """
+    own = target_for("openai-chat", "mine", catalog=Catalog.load().override(row))
+    with Store.open(tmp_path) as store:
+        mine = Session.open(store, "mine", target=own)
+        mine.say("hello")
+        text = Message(role="assistant", blocks=(Text(text="Mended."),))
+        mine.answered(text, usage=Usage(uncached=5, output=1), model="mine")
+        mine.say("again")
+        other = Session.open(store, "other", provider="anthropic", model="claude-sonnet-4-5")
+        other.say("hello")
+        mine.spend = other.spend = Spend([Limit(scope="day", hard="5")])
+        with pytest.raises(SpendUnknown, match="mine"):
+            other.compile()
+        assert mine.compile().body
+        assert other.compile().body

@@ -112,6 +112,7 @@ def test_a_row_of_one_s_own_is_laid_over_the_catalog() -> None:
         ({"window": 1e5}, "a whole number of tokens from 1 to 1,000,000"),
         ({"window": "200k"}, "a whole number of tokens"),
         ({"window": 1_000_001}, "a whole number of tokens from 1 to 1,000,000"),
+        pytest.param({"window": 10**5_000}, "a whole number of tokens", id="more digits than Python writes"),
         ({"window": -5}, "a whole number of tokens"),
         ({"reserve_output": -6_000}, "a whole number of tokens from 1 to 999,999"),
         ({"window": 6_000, "reserve_output": 6_000}, "a whole number of tokens from 1 to 5,999"),
@@ -128,7 +129,18 @@ def test_what_no_target_takes_is_refused_where_it_is_given(given: dict[str, Any]
     assert caught.value.takes.startswith(takes)
 
 
-@pytest.mark.parametrize("reader", ["tool", "none", "shell", "shell --store here", "path:left", "path:/tmp"])
+@pytest.mark.parametrize(
+    "reader",
+    [
+        "tool",
+        "none",
+        "shell",
+        "shell --store here",
+        "path:left",
+        "path:/tmp",
+        pytest.param(f"path:/{'x' * 5_000}", id="a path too long"),
+    ],
+)
 def test_every_reader_there_is_is_taken(reader: str) -> None:
     """Options of the command may follow the shell; a folder need not be there yet."""
     assert target_for("anthropic", "claude-opus-4-8", reader=reader).reader == reader

@@ -334,3 +334,10 @@ def test_stored_rows_stay_small(store: Store) -> None:
     payload = sum(len(encode_body(event.body)) for event in events if event.body)
     store.close()
     assert (Path(store.name, "log.db").stat().st_size - payload) / len(events) < 200
+
+
+def test_an_append_without_artifacts_leaves_their_folder_alone(store: Store) -> None:
+    """Small facts need no folder, and wait for no sync of one."""
+    start(store, "s")
+    Path(store.name, "artifacts").rmdir()
+    assert more(store, "s", said("small"))[0].seq == 1

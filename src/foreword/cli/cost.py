@@ -26,7 +26,8 @@ Examples:
 
 Without a FILE or SESSION: all sessions of the store. A call counts once, however many files hold it. Prices are
 those of the call's day, from the catalog or from --prices: TOML or JSON, in US dollars per million tokens. A cost that
-is not known is counted, never taken for 0.
+is not known is counted, never taken for 0. A damaged session of the store is left out with a warning; the exit code
+is 1 then.
 """
 
 BUCKETS = ("uncached", "cache_read", "cache_write_short", "cache_write_long", "output")
@@ -66,13 +67,16 @@ def command(
         raise click.UsageError("--csv and --json are two forms of one result; choose one")
     own = _prices(prices, catalog)
     named = (one for source in sources for one in _sessions(source, format_, store))
-    document, rows = cost.bill(named if sources else _all(store), own, by)
+    damaged: list[str] = []
+    document, rows = cost.bill(named if sources else _all(store, damaged), own, by)
     if as_csv:
         emit_bytes(cost.as_csv(rows).encode("utf-8", "replace"))
     elif as_json:
         emit_json(document)
     else:
         _print(document, by or "model")
+    if damaged:
+        raise click.exceptions.Exit(1)
 
 
 def _prices(path: str | None, catalog: str | None) -> Prices:
@@ -90,14 +94,24 @@ def _prices(path: str | None, catalog: str | None) -> Prices:
     return Prices.read(text, path, known)
 
 
-def _all(place: str | None) -> Iterator[Billed]:
-    """Give the sessions of the store, one at a time: together they may be large."""
+def _all(place: str | None, damaged: list[str]) -> Iterator[Billed]:
+    """Give the sessions of the store, one at a time: together they may be large.
+
+    One that can't be read is warned of, and its id added to ``damaged``.
+    """
     from foreword.cli.source import open_store
+    from foreword.errors import ArtifactMissing, LogCorrupt
     from foreword.evals.cost import Billed
 
     with open_store(place) as store:
         for row in store.sessions():
-            yield Billed(session=row.id, facts=store.load(row.id))
+            try:
+                facts = store.load(row.id)
+            except (ArtifactMissing, LogCorrupt) as error:
+                note(f"warning: {row.id} is not billed: {error}")
+                damaged.append(row.id)
+                continue
+            yield Billed(session=row.id, facts=facts)
 
 
 def _sessions(name: str, format_: str | None, place: str | None) -> list[Billed]:

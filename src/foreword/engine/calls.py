@@ -81,6 +81,7 @@ def note_empty(session: Session, sent: Sent) -> None:
         attempts=sent.attempts,
         lost=sent.lost,
         terms=bill.terms,
+        compactions=bill.compactions,
         doubts=bill.doubts,
     )
     session.append(by_engine(body, subject=session.user))

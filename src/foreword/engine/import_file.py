@@ -88,7 +88,7 @@ def _try(store: Store, imported: Imported) -> Recorded:
         name,
         format=imported.format,
         source=imported.source,
-        project=imported.project,
+        project=None if store.holds(name) else imported.project,  # a session keeps the one it began with
         sub_context=imported.sub_context,
     )
     if len(facts_of(session.events)) != len(facts):

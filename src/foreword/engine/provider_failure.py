@@ -109,10 +109,12 @@ def may_retry(refusal: Refusal, error: ProviderError) -> bool:
 
 
 def may_cost(error: BaseException) -> bool:
-    """Whether the failed attempt may be billed; not where the request was refused before a model could run.
+    """Whether the failed attempt may be billed; not where it was never sent, or refused before a model could run.
 
     A server's own failure is no refusal: a gateway that gave up waiting had handed the request on.
     """
+    if isinstance(error, ConnectionFailed) and error.unsent:
+        return False
     status = error.status if isinstance(error, ProviderError) else None
     refused = isinstance(error, ContextOverflow) or status == BUSY
     return not refused and (status is None or not 300 <= status < 500)

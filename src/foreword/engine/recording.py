@@ -31,8 +31,8 @@ class Recording:
     """What a session knows of its log. ``store`` None: it lives in memory only."""
 
     __slots__ = (
-        "_clock", "_compiled", "_nonces", "_pending", "_pending_units", "_sent_units", "start_marks", "store",
-        "telemetry", "view",
+        "__weakref__", "_clock", "_compiled", "_nonces", "_pending", "_pending_units", "_sent_units", "start_marks",
+        "store", "telemetry", "view",
     )  # fmt: skip
     """All there are, so that a slip in a name is no setting that nobody reads."""
 
@@ -198,7 +198,7 @@ class Recording:
         self.reload(known)  # reading a long log whole, one would lose to a fast writer for ever
         others = {event.kind for event in self.events[known:]}
         if others & {"request_sent", "epoch_started"} or (not waiting and "answered" in others):
-            return [_linked(draft, None) for draft in drafts]
+            return [_linked(draft, None, known) for draft in drafts]
         if not waiting:
             return list(drafts)
         body = waiting[0].body
@@ -206,7 +206,7 @@ class Recording:
         event = self.seal(by_engine(body, subject=waiting[0].subject))
         self._pending, self._pending_units = [event], {event.seq: units[waiting[0].seq]}
         self.view = self.view.extend([event])
-        return [_linked(draft, event.seq) for draft in drafts]
+        return [_linked(draft, event.seq, known) for draft in drafts]
 
     def _write(self, events: Sequence[Event], name: str | None = None) -> None:
         if self.store is not None:
@@ -214,8 +214,14 @@ class Recording:
         self._pending, self._pending_units = [], {}
 
 
-def _linked(draft: Draft, request: int | None) -> Draft:
-    """Say which request a response or a count is of; one that is of none of ours stays as it is."""
-    if isinstance(draft.body, Answered | InputCounted) and draft.body.request is not None:
-        return msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
-    return draft
+def _linked(draft: Draft, request: int | None, written: int) -> Draft:
+    """Say which request a response, a count or a call's end is of; one that is of none of ours stays as it is.
+
+    ``written``: how many events stood in the store. The end of a call whose request is among them stays as it is too.
+    """
+    body = draft.body
+    if not isinstance(body, Answered | InputCounted | Called) or body.request is None:
+        return draft
+    if isinstance(body, Called) and body.request < written:
+        return draft
+    return msgspec.structs.replace(draft, body=msgspec.structs.replace(body, request=request))

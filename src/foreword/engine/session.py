@@ -374,7 +374,7 @@ class Session(Telling, ToolRuns):
     def become(self, other: Session) -> None:
         """Follow another session (a fork of this one) from now on."""
         self.flush()
-        for name in (*Recording.__slots__, *Session.__slots__):
+        for name in {*Recording.__slots__, *Session.__slots__} - {"__weakref__"}:
             setattr(self, name, getattr(other, name))
 
     # -- reading and erasing -------------------------------------------------------------------------------

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
+from foreword.core.catalog import ModelSpec
 from foreword.core.event import Called, Draft, Event, Noticed, RequestSent, by_engine
 from foreword.core.ledger import Ledger, Row
 from foreword.core.price import PICODOLLARS, Cost, day_of, picodollars, usd
@@ -85,7 +86,7 @@ class Spend:
         counts, has no price.
         """
         model = compiled.target.params.model
-        self._prices = self._prices.also(model, compiled.target.spec)
+        self._learn(session, model, compiled.target.spec)
         own = self._rows_of(session)
         if any(limit.scope in _SHARED for limit in self.limits):
             self._read_others(session)
@@ -147,6 +148,20 @@ class Spend:
         """Predict what a request will cost: see `likely_cost`. ``own``: the session's calls so far."""
         spec = self._prices.spec(compiled.target.params.model) or compiled.target.spec
         return likely_cost(NextCall.of(compiled), own, spec, self._prices, now)
+
+    def _learn(self, session: Session, model: str, spec: ModelSpec) -> None:
+        """Take in a model that the prices lack, and count again: calls of it may stand as unpriced.
+
+        What lives in memory only can't be read again; such sessions that share this object stay as they were counted.
+        """
+        prices = self._prices.also(model, spec)
+        if prices is self._prices:
+            return
+        self._prices = prices
+        if session.store is not None or self._ledgers.keys() <= {session.id}:
+            self._ledgers.clear()
+            self._outstanding.clear()
+            self._purses.clear()
 
     def _scope(self, scope: Scope, session: Session, now: int) -> tuple[str, _Purse]:
         """Return the scope's name and what the calls that count in it come to."""

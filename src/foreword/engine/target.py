@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
+from os.path import exists, isdir
 from typing import Any, Literal
 
 from foreword.codecs import CODECS, codec
@@ -112,8 +112,9 @@ def _profile(spec: ModelSpec, endpoint: str | None) -> Profile | None:
 def _check_reader(reader: object) -> None:
     if not is_reader(reader):
         raise InvalidArgument("target_for", "reader", reader, "one of tool, shell, path:ROOT, none")
-    root = Path(str(reader).removeprefix(PATH))
-    if str(reader).startswith(PATH) and root.exists() and not root.is_dir():
+    root = str(reader).removeprefix(PATH)
+    # Not by pathlib, whose `exists` raises for a name too long or a folder that can't be searched.
+    if str(reader).startswith(PATH) and exists(root) and not isdir(root):
         raise InvalidArgument("target_for", "reader", reader, f"a folder; {root} is no folder")
 
 

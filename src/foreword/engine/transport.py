@@ -205,7 +205,9 @@ class Transport:
 
 def _told(error: ConnectionFailed, attempts: int) -> ConnectionFailed:
     """Return the failure with the number of attempts in it."""
-    return ConnectionFailed(error.endpoint, said=error.said, status=error.status, attempts=attempts)
+    told = ConnectionFailed(error.endpoint, said=error.said, status=error.status, attempts=attempts)
+    told.unsent = error.unsent
+    return told
 
 
 def send(

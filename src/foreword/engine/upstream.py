@@ -146,7 +146,15 @@ class Connections:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
                 raise Silent(endpoint.shown, said=f"no byte of an answer within {within or 0:g} s") from error
-            raise ConnectionFailed(endpoint.shown, said=reason(error)) from error
+            failed = ConnectionFailed(endpoint.shown, said=reason(error))
+            failed.unsent = isinstance(
+                error,
+                aiohttp.ClientConnectorError  # name not found, refused, no TLS, no proxy
+                | aiohttp.ConnectionTimeoutError
+                | aiohttp.ClientHttpProxyError
+                | aiohttp.InvalidURL,
+            )
+            raise failed from error
         else:
             taken, response = response, None
             return Upstream(endpoint, taken, first, began)

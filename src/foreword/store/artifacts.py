@@ -40,10 +40,12 @@ class Artifacts:
         return self.path(address).exists()
 
     def write(self, payloads: Mapping[bytes, bytes]) -> None:
-        """Store what isn't there yet, and sync files and folders.
+        """Store what isn't there yet, and sync files and folders; of nothing, do nothing.
 
         Raises: OSError.
         """
+        if not payloads:
+            return
         folders = {self.folder}  # whoever made a folder below may not have come to syncing its name
         for address, payload in payloads.items():
             path = self.path(address)
