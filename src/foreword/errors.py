@@ -72,9 +72,7 @@ class InvalidArgument(InvalidCall):
     """An argument or field that ``where`` does not take; ``value``: as given, ``takes``: what it takes."""
 
     def __init__(self, where: str, name: str, value: object, takes: str) -> None:
-        self.name = name
-        self.value = value
-        self.takes = takes
+        self.name, self.value, self.takes = name, value, takes
         super().__init__(where, f"{name} is {_shown(value)}", f"give {takes}")
 
 
@@ -91,8 +89,7 @@ class MissingExtra(ForewordError):
     """A feature needs an optional dependency that isn't installed."""
 
     def __init__(self, feature: str, extra: str) -> None:
-        self.feature = feature
-        self.extra = extra
+        self.feature, self.extra = feature, extra
         super().__init__(f"{feature} needs an optional dependency: pip install 'foreword[{extra}]'")
 
 
@@ -104,8 +101,7 @@ class UnknownModel(CatalogError):
     """No row and no alias of the catalog has this name; ``close``: names that look like it."""
 
     def __init__(self, name: str, close: tuple[str, ...] = ()) -> None:
-        self.name = name
-        self.close = close
+        self.name, self.close = name, close
         hint = f"; close names: {', '.join(close)}" if close else ""
         super().__init__(
             f"unknown model {name!r}: not in the catalog{hint}; `foreword models` lists them; describe one of your own "
@@ -117,10 +113,7 @@ class WireMismatch(CatalogError):
     """The model is not served on this wire: its rows in the catalog and the endpoint's profile say ``wires``."""
 
     def __init__(self, model: str, wire: str, wires: tuple[str, ...], endpoint: str | None = None) -> None:
-        self.model = model
-        self.wire = wire
-        self.wires = wires
-        self.endpoint = endpoint
+        self.model, self.wire, self.wires, self.endpoint = model, wire, wires, endpoint
         where = f" at {endpoint}" if endpoint is not None else ""
         super().__init__(
             f"model {model!r} is not served on the wire {wire}{where}: it speaks {', '.join(wires)}; name one of "
