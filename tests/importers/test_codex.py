@@ -8,7 +8,6 @@ import pytest
 from foreword.core.block import Image, Opaque, Text, Thinking, ToolCall
 from foreword.core.event import (
     Answered,
-    Called,
     ForeignNoted,
     InstructionsSet,
     Said,
@@ -306,46 +305,6 @@ def test_an_old_compaction_is_noted_with_its_summary() -> None:
     assert "Half done." in (note.raw or "")
 
 
-def test_turns_taken_back_are_not_history() -> None:
-    """A rollback drops the newest turns, with what the agent did in them; injected text is no turn."""
-    file = begun()
-    file.user("Use tabs.")
-    file.call("c2")
-    file.result("c2")
-    file.tokens()
-    file.user("<turn_aborted>")
-    file.user("No, tabs!")
-    file.say("Tabs.")
-    file.event("thread_rolled_back", num_turns=2)
-    file.user("Use spaces.")
-    file.say("Spaces.")
-    one = file.read()
-    assert story(one)[-3:] == ["model: ? Fixed.", "person: Use spaces.", "model: Spaces."]
-    assert "2 turns with 2 model calls" in bodies(one, ForeignNoted)[0].text
-    assert {"abandoned_branch", "left_behind"} <= codes(one)
-    paid = bodies(one, Called)
-    assert [call.usage.total_input if call.usage else None for call in paid] == [1_000, None]
-    file.event("thread_rolled_back", num_turns=9)
-    file.user("Anew.")
-    assert [
-        call for call in bodies(file.read(), Called) if call in paid
-    ] == paid  # a second rollback takes back no bill
-
-
-def test_calls_of_nested_rollbacks_stand_in_the_order_in_which_they_were_made() -> None:
-    """A later rollback goes over calls that an earlier one left behind."""
-    file = CodexFile()
-    for name, back in (("one", 0), ("two", 1), ("three", 2), ("four", 0)):
-        file.user(f"Go {name}.")
-        file.say(f"Done {name}.")
-        if back:
-            file.event("thread_rolled_back", num_turns=back)
-    one = file.read()
-    times = [draft.at for draft in one.drafts if isinstance(draft.body, Called)]
-    assert len(times) == 3
-    assert times == sorted(at for at in times if at is not None)
-
-
 def test_counts_that_are_none_are_a_doubt() -> None:
     """The call of which they tell has no usage, and says why."""
     file = begun()
@@ -353,15 +312,6 @@ def test_counts_that_are_none_are_a_doubt() -> None:
     file.say("On.")
     file.event("token_count", info={"total_token_usage": {"input_tokens": -1}, "last_token_usage": {}})
     assert bodies(file.read(), Answered)[-1].doubts == ("usage_unreadable",)
-
-
-def test_more_turns_than_there_are_leave_the_beginning() -> None:
-    """What stood before the first turn stays."""
-    file = begun()
-    file.event("thread_rolled_back", num_turns=9)
-    file.user("Anew.")
-    told = story(file.read())
-    assert [line.partition(":")[0] for line in told] == ["foreign", "person"]
 
 
 def test_a_fork_has_its_own_id() -> None:
