@@ -8,7 +8,7 @@ from typing import Any, cast
 import msgspec
 
 from foreword.core.canonical import finite, lossless, read
-from foreword.errors import CodecError, InvalidNumber, MalformedRequest, MalformedResponse
+from foreword.errors import CodecError, MalformedRequest, MalformedResponse
 
 _TELLING = {
     "anthropic": "content",
@@ -120,7 +120,7 @@ class At(msgspec.Struct, frozen=True):
         plain = isinstance(value, bool | int | float | list | tuple)
         try:
             return lossless(cast(Any, value) if plain else self.mapping(value)).decode()
-        except (TypeError, RecursionError, InvalidNumber) as error:
+        except (TypeError, RecursionError) as error:
             raise self.fault(f"has no JSON: {str(error) or type(error).__name__}") from error
 
     def output(self, value: Any) -> str | Sequence[Any]:

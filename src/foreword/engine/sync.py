@@ -23,7 +23,7 @@ from foreword.engine.caller_marks import markings
 from foreword.engine.last_list import LastList, Recorded, prints_of
 from foreword.engine.list_reading import read_list
 from foreword.engine.matching import NOTHING, agreed, compare
-from foreword.engine.sync_forks import ORIGIN, fork_place, known_fork
+from foreword.engine.sync_forks import fork_for
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
@@ -88,11 +88,10 @@ def synchronise(
         nonlocal reading, forked_at, shortened
         if reading.since is not NOTHING:
             reading = read_list(session, messages, system, tools, NOTHING)
-        known = known_fork(session, reading.given, differs)
-        name, at = known or (None, fork_place(session, differs))
-        session.become(session.fork(at, origin=ORIGIN) if name is None else session.relative(name))
+        fork, at, known = fork_for(session, reading.given, differs)
+        session.become(fork)
         compare_facts()
-        if name is not None:
+        if known:
             shortened = compared.shortened
         forked_at = at if forked_at is None else min(at, forked_at)
 

@@ -39,6 +39,25 @@ def free_name(store: Store, session: str) -> str:
     return f"{root}~{free}"
 
 
+def fork_for(session: Session, given: Side, differs: int) -> tuple[Session, int, bool]:
+    """Return the session for a list that contradicts event ``differs``; its last shared event; whether it was known.
+
+    A name is chosen before the forks are looked at: a process that takes it meanwhile, for the same edit, is met there.
+    """
+    at, store = fork_place(session, differs), session.store
+    if store is None:
+        return session.fork(at, origin=ORIGIN), at, False
+    while True:
+        name = free_name(store, session.id)
+        known = known_fork(session, given, differs)
+        if known is not None:
+            return session.relative(known[0]), known[1], True
+        made = session.fork(at, name, origin=ORIGIN)
+        if [event.kind for event in made.events[at + 1 : at + 2]] == ["session_opened"]:
+            return made, at, False
+        # Else another process was first with the name, for an edit at another place.
+
+
 def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] | None:
     """Return the session to which a list only adds, and the last event that it shares with this one.
 
@@ -67,7 +86,9 @@ def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] |
         if compared.differs is None and len(compared.known) > most:
             pairs = zip(session.events, events, strict=False)
             shared = next((n for n, (one, other) in enumerate(pairs) if one.link != other.link), own)
-            found, most = (name, shared - 1), len(compared.known)
+            begun = any(event.kind in FACTS for event in events[shared:])
+            if begun or shared - 1 == fork_place(session, differs):  # else it waits for another list's facts
+                found, most = (name, shared - 1), len(compared.known)
     return found
 
 
