@@ -16,11 +16,12 @@ INSTALLED_DEV := $(VENV)/.installed-dev
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo nightly test lint types check corpus bench format clean
+.PHONY: help demo nightly test lint types check coverage corpus field-cases bench format clean
 
 help:
 	@echo "make demo     replay the demo session; results in $(DEMO_DIR)"
-	@echo "make test     lint, types, then every test with coverage"
+	@echo "make test     lint, types, then every test"
+	@echo "make coverage every test, and the lines and branches that none reaches (takes twice as long)"
 	@echo "make lint     ruff: rules and format        make types    basedpyright"
 	@echo "make format   let ruff rewrite              make check    the tests alone"
 	@echo "make corpus   the checks over recorded sessions in the folder FOREWORD_DATA"
@@ -42,6 +43,9 @@ types: $(INSTALLED_DEV)
 	$(BIN)/basedpyright --pythonpath $(BIN)/python
 
 check: $(INSTALLED_DEV)
+	$(BIN)/python -m pytest -n $(WORKERS)
+
+coverage: $(INSTALLED_DEV)
 	$(BIN)/python -m pytest -n $(WORKERS) --cov --cov-report=term:skip-covered
 
 corpus: $(INSTALLED_DEV)
@@ -70,16 +74,21 @@ clean:
 	rm -rf $(VENV) build dist .coverage* .pytest_cache .ruff_cache .hypothesis
 
 # Stamps: a changed pyproject.toml installs again, anything else does not (the install is editable).
-$(INSTALLED): pyproject.toml
+# Without --no-compile pip would compile every module of the SDKs; Python compiles the few that are imported.
+PIP_INSTALL := $(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable
+
+$(VENV)/bin/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 		echo "Foreword needs Python 3.11 or later; $(PYTHON) is not: run make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; \
 		exit 1; }
-	@echo "installing foreword into $(VENV)"
 	@$(PYTHON) -m venv $(VENV)
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tokens]'
+
+$(INSTALLED): pyproject.toml | $(VENV)/bin/python
+	@echo "installing foreword into $(VENV)"
+	@$(PIP_INSTALL) '.[tokens]'
 	@touch $@
 
-$(INSTALLED_DEV): $(INSTALLED)
-	@echo "installing test and lint tools into $(VENV)"
-	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable '.[tokens,test,lint]'
-	@touch $@
+$(INSTALLED_DEV): pyproject.toml | $(VENV)/bin/python
+	@echo "installing foreword, test and lint tools into $(VENV)"
+	@$(PIP_INSTALL) '.[tokens,test,lint]'
+	@touch $(INSTALLED) $@
