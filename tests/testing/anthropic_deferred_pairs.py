@@ -13,12 +13,14 @@ LATER = {**TOOL, "name": "later", "defer_loading": True}
 
 def searched(name: str) -> dict[str, Any]:
     """Return an answer in which the provider's own search found a tool."""
-    asked = {"type": "server_tool_use", "id": "srv1", "name": SEARCH["name"], "input": {"query": "a"}}
+    asked = {"type": "server_tool_use", "id": "srvtoolu_1", "name": SEARCH["name"], "input": {"query": "a"}}
     found = {
         "type": "tool_search_tool_search_result",
         "tool_references": [{"type": "tool_reference", "tool_name": name}],
     }
-    return assistant(asked, {"type": "tool_search_tool_result", "tool_use_id": "srv1", "content": found})
+    return assistant(
+        asked, {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": found}
+    )
 
 
 def returned(name: str) -> dict[str, Any]:

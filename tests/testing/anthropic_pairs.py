@@ -4,6 +4,8 @@ from foreword.testing.facts import ModelFacts
 from foreword.testing.script import Answer, Call
 from tests.testing.anthropic_change_pairs import CHANGE_PAIRS, betas
 from tests.testing.anthropic_deferred_pairs import DEFERRED_PAIRS
+from tests.testing.anthropic_limit_pairs import LIMIT_PAIRS
+from tests.testing.anthropic_media_pairs import MEDIA_PAIRS
 from tests.testing.anthropic_parts import (
     ASK,
     BETA,
@@ -14,6 +16,7 @@ from tests.testing.anthropic_parts import (
     MARK,
     NEW,
     OLD,
+    PDF,
     PNG,
     PREFILLED,
     SAID,
@@ -88,11 +91,6 @@ FORM = [
     Pair("many_messages", body(ASK, SAID, ASK), body(ASK), {"facts": ModelFacts(max_messages=2)}),
     Pair("body_size", body(system="a" * 200), body(), {"facts": ModelFacts(max_body_bytes=200)}),
     Pair("stop_sequences", body(stop_sequences=["a", 1]), body(stop_sequences=["a", "b"])),
-    Pair(
-        "image_type",
-        body(user({"type": "image", "source": {**PNG, "media_type": "image/bmp"}})),
-        body(user({"type": "image", "source": {**PNG, "media_type": "image/gif"}})),
-    ),
     Pair(
         "tool_kind",
         body(tools=[{"type": "function", "name": "look"}]),
@@ -227,8 +225,8 @@ OPTIONS = [
     Pair("sampling", body(top_k=5), body(), headers=OLD, legal_headers=OLD),
     Pair(
         "assistant_document",
-        body(ASK, assistant({"type": "document", "source": PNG}), ASK),
-        body(ASK, assistant({"type": "document", "source": PNG}), ASK),
+        body(ASK, assistant({"type": "document", "source": PDF}), ASK),
+        body(ASK, assistant({"type": "document", "source": PDF}), ASK),
         headers=NEW,
         legal_headers=OLD,
     ),
@@ -478,4 +476,15 @@ CACHE = [
     ),
 ]
 
-PAIRS = [*FORM, *ORDER, *PAIRING, *OPTIONS, *CHANGE_PAIRS, *DEFERRED_PAIRS, *THINKING, *CACHE]
+PAIRS = [
+    *FORM,
+    *ORDER,
+    *PAIRING,
+    *OPTIONS,
+    *CHANGE_PAIRS,
+    *DEFERRED_PAIRS,
+    *THINKING,
+    *CACHE,
+    *LIMIT_PAIRS,
+    *MEDIA_PAIRS,
+]

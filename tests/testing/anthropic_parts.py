@@ -18,6 +18,7 @@ ASK = {"role": "user", "content": "Where is the harbour?"}
 SAID = {"role": "assistant", "content": "In the north."}
 TOOL = {"name": "look", "input_schema": {"type": "object", "properties": {}}}
 HIDDEN = {"type": "redacted_thinking", "data": "x"}
+PDF = {"type": "base64", "media_type": "application/pdf", "data": "JVBERi0="}
 PNG = {"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgo="}
 
 
@@ -63,12 +64,12 @@ def result(identity: str, **members: Any) -> dict[str, Any]:
 
 def server_call(identity: str) -> dict[str, Any]:
     """A server tool call."""
-    return {"type": "server_tool_use", "id": identity, "name": "web_search", "input": {}}
+    return {"type": "server_tool_use", "id": f"srvtoolu_{identity}", "name": "web_search", "input": {}}
 
 
 def server_result(identity: str) -> dict[str, Any]:
     """A server tool result."""
-    return {"type": "web_search_tool_result", "tool_use_id": identity, "content": []}
+    return {"type": "web_search_tool_result", "tool_use_id": f"srvtoolu_{identity}", "content": []}
 
 
 def found(content: list[Any]) -> dict[str, Any]:

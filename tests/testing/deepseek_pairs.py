@@ -27,9 +27,24 @@ def bare(*made: Any, **members: Any) -> dict[str, Any]:
     return {name: value for name, value in calls(*made, **members).items() if name != "reasoning_content"}
 
 
+def named_choice(name: str) -> dict[str, Any]:
+    """The choice of one function."""
+    return {"type": "function", "function": {"name": name}}
+
+
 LOOP = [ASK, calls(call("c1")), result("c1")]
 
 OWN = [
+    Pair(
+        "thinking_choice",
+        body(tools=[TOOL], tool_choice="required"),
+        body(tools=[TOOL], tool_choice="required", thinking=OFF),
+    ),
+    Pair(
+        "thinking_choice",
+        body(tools=[TOOL], tool_choice=named_choice("look"), thinking={"type": "enabled"}),
+        body(tools=[TOOL], tool_choice="auto", thinking={"type": "enabled"}),
+    ),
     Pair("thinking_type", body(thinking={"type": "adaptive"}), body(thinking={"type": "enabled"})),
     Pair("reasoning_missing", body(ASK, bare(call("c1")), result("c1")), body(*LOOP)),
     Pair(
@@ -83,17 +98,39 @@ SHARED = [
     Pair("tool_name", body(tools=[tool(name="fs.read")]), body(tools=[tool(name="fs_read")])),
     Pair("tool_names_unique", body(tools=[TOOL, TOOL]), body(tools=[TOOL, tool(name="listen")])),
     Pair("tool_schema", body(tools=[tool(parameters={"type": "array"})]), body(tools=[tool(parameters={})])),
-    Pair("choice", body(tools=[TOOL], tool_choice="any"), body(tools=[TOOL], tool_choice="required")),
+    Pair("choice", body(tools=[TOOL], tool_choice="any"), body(tools=[TOOL], tool_choice="none")),
     Pair(
         "choice_name",
-        body(tools=[TOOL], tool_choice={"type": "function", "function": {"name": "listen"}}),
-        body(tools=[TOOL], tool_choice={"type": "function", "function": {"name": "look"}}),
+        body(tools=[TOOL], tool_choice=named_choice("listen"), thinking=OFF),
+        body(tools=[TOOL], tool_choice=named_choice("look"), thinking=OFF),
+    ),
+    Pair("tools_many", body(tools=chat.numbered(129)), body(tools=chat.numbered(128))),
+    Pair(
+        "json_word",
+        body(response_format={"type": "json_object"}),
+        body(said("system", "Answer in JSON."), ASK, response_format={"type": "json_object"}),
+    ),
+    Pair(
+        "call_name",
+        body(ASK, calls(call("c1", function={"name": "fs.read", "arguments": "{}"})), result("c1")),
+        body(*LOOP),
+    ),
+    Pair(
+        "detail",
+        chat.pictured(chat.IMAGE_AT, detail="medium"),
+        chat.pictured(chat.IMAGE_AT, detail="low"),
     ),
     Pair("choice_alone", body(tool_choice="auto"), body(tools=[TOOL], tool_choice="auto")),
     Pair("output_positive", body(max_tokens=0), body(max_tokens=1)),
     Pair("output_model", body(max_tokens=393_217), body(max_tokens=393_216)),
     Pair("effort", body(reasoning_effort="none"), body(reasoning_effort="ultra")),
-    Pair("stops", body(stop=["a", "b", "c", "d", "e"]), body(stop=["a", "b", "c", "d"])),
+    Pair("stops", body(stop=["a"] * 17), body(stop=["a"] * 16)),
+    Pair(
+        "option_value",
+        body(response_format={"type": "json_schema", "json_schema": {"name": "a"}}),
+        body(response_format={"type": "text"}),
+    ),
+    Pair("option_range", body(temperature=2.5), body(temperature=2)),
     Pair(
         "stream_options",
         body(stream_options={"include_usage": True}),

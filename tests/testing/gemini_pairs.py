@@ -73,6 +73,17 @@ def calling(**members: Any) -> dict[str, Any]:
     return body(tools=TOOLS, toolConfig={"functionCallingConfig": members})
 
 
+def pictured(media: str) -> dict[str, Any]:
+    """A part with data of a media type."""
+    return {"inlineData": {"mimeType": media, "data": "AAAA"}}
+
+
+def taking(schema: dict[str, Any]) -> dict[str, Any]:
+    """A request that declares a function with one parameter."""
+    declaration = {"name": "look", "parameters": {"type": "OBJECT", "properties": {"at": schema}}}
+    return body(tools=[{"functionDeclarations": [declaration]}])
+
+
 def looped(change: Callable[[list[dict[str, Any]]], Any], *after: Any) -> Any:
     """Send back an answer of a text and two calls, the first one signed, with its parts changed."""
 
@@ -330,4 +341,57 @@ OPTIONS = [
     Pair("window", body(user({"text": "word " * 900})), body(user({"text": "word " * 100})), SMALL),
 ]
 
-PAIRS = [*MEMBERS, *TURNS, *SIGNATURES, *OPTIONS]
+OLDER = {"facts": ModelFacts(signs_calls=False)}
+SEARCH = {"googleSearch": {}}
+JSON = {"responseMimeType": "application/json"}
+
+LIMITS = [
+    Pair("media_type", body(user(pictured("image/gif"))), body(user(pictured("image/heic")))),
+    Pair("media_type", body(user({"inlineData": {"data": "AAAA"}})), body(user(pictured("application/pdf")))),
+    Pair(
+        "media_type",
+        body(user({"fileData": {"mimeType": "image/gif", "fileUri": "files/a"}})),
+        body(user({"fileData": {"fileUri": "files/a"}})),
+    ),
+    Pair("tools_mixed", body(tools=[*TOOLS, SEARCH]), body(tools=TOOLS)),
+    Pair("tools_mixed", body(tools=[*TOOLS, SEARCH]), body(tools=[SEARCH])),
+    Pair(
+        "tools_mixed",
+        body(tools=[*TOOLS, SEARCH]),
+        body(tools=[*TOOLS, SEARCH], toolConfig={"includeServerSideToolInvocations": True}),
+    ),
+    Pair("array_items", taking({"type": "ARRAY"}), taking({"type": "ARRAY", "items": {"type": "STRING"}})),
+    Pair(
+        "member_unknown",
+        taking({"type": "STRING", "const": "a"}),
+        taking({"type": "STRING", "enum": ["a"], "any_of": [{"type": "STRING", "max_length": "1"}]}),
+    ),
+    Pair(
+        "member_unknown",
+        taking({"type": "ARRAY", "items": {"oneOf": []}}),
+        declared(parametersJsonSchema={"type": "object", "oneOf": [], "$schema": "x"}),
+    ),
+    Pair(
+        "json_tools",
+        body(tools=TOOLS, generationConfig=JSON),
+        body(generationConfig=JSON),
+        OLDER,
+    ),
+    Pair("option_range", generating(temperature=2.5), generating(temperature=2)),
+    Pair(
+        "schema_media",
+        generating(responseSchema={"type": "STRING"}),
+        generating(responseSchema={"type": "STRING"}, **JSON),
+    ),
+    Pair("stops", generating(stopSequences=list("abcdef")), generating(stopSequences=list("abcde"))),
+    # Blocks and parts of other wires.
+    Pair(
+        "member_unknown",
+        body(user({"type": "image_url", "image_url": {"url": "https://example.com/a.png"}, **TEXT})),
+        body(user(TEXT)),
+    ),
+    Pair("member_unknown", body(ASK, {**SAID, "reasoning_content": "Hm."}, ASK), body(ASK, SAID, ASK)),
+    Pair("member_unknown", body(ASK, {**SAID, "content": "In the north."}, ASK), body(ASK, SAID, ASK)),
+]
+
+PAIRS = [*MEMBERS, *TURNS, *SIGNATURES, *OPTIONS, *LIMITS]

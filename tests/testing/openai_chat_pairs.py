@@ -8,7 +8,8 @@ from tests.testing.cases import Pair
 ASK = {"role": "user", "content": "Where is the harbour?"}
 SAID = {"role": "assistant", "content": "In the north."}
 TOOL = {"type": "function", "function": {"name": "look", "parameters": {"type": "object", "properties": {}}}}
-IMAGE = {"type": "image_url", "image_url": {"url": "https://example.com/a.png"}}
+IMAGE_AT = "https://example.com/a.png"
+IMAGE = {"type": "image_url", "image_url": {"url": IMAGE_AT}}
 SMALL = {"facts": ModelFacts(window=2_000, max_output=None)}
 NARROW = {"facts": ModelFacts(window=2_000, max_input=500, max_output=None)}
 
@@ -51,6 +52,32 @@ def tool(**members: Any) -> dict[str, Any]:
 def said(role: str, content: Any) -> dict[str, Any]:
     """A message of a role."""
     return {"role": role, "content": content}
+
+
+def named_call(name: str) -> dict[str, Any]:
+    """A request in which a function of this name was called."""
+    return body(ASK, calls(call("c1", function={"name": name, "arguments": "{}"})), result("c1"))
+
+
+def pictured(url: str, **members: Any) -> dict[str, Any]:
+    """A request with an image at an address."""
+    return body(said("user", [{"type": "image_url", "image_url": {"url": url, **members}}]))
+
+
+def numbered(count: int) -> list[dict[str, Any]]:
+    """As many tools."""
+    return [tool(name=f"look_{index}") for index in range(count)]
+
+
+def taking(parameters: dict[str, Any], **members: Any) -> dict[str, Any]:
+    """A request with a tool of these parameters."""
+    return body(tools=[tool(parameters=parameters, **members)])
+
+
+def answering(schema: dict[str, Any], *, strict: bool) -> dict[str, Any]:
+    """A request for an answer of a schema."""
+    asked = {"name": "place", "schema": schema, "strict": strict}
+    return body(response_format={"type": "json_schema", "json_schema": asked})
 
 
 MEMBERS = [
@@ -184,4 +211,125 @@ OPTIONS = [
     Pair("window", body(said("user", "word " * 900)), body(said("user", "word " * 100)), NARROW),
 ]
 
-PAIRS = [*MEMBERS, *MESSAGES, *OPTIONS]
+LIMITS = [
+    Pair(
+        "call_id_length",
+        body(ASK, calls(call("c" * 65)), result("c" * 65)),
+        body(ASK, calls(call("c" * 64)), result("c" * 64)),
+    ),
+    Pair("call_name", named_call("fs.read"), named_call("fs_read")),
+    Pair("call_name", named_call("a" * 65), named_call("a" * 64)),
+    Pair("speaker", body({**ASK, "name": "Ann B"}), body({**ASK, "name": "Ann-B"})),
+    Pair("image", pictured("AAAA"), pictured("data:image/png;base64,AAAA")),
+    Pair("image", pictured("data:application/pdf;base64,AAAA"), pictured("https://example.com/a")),
+    Pair("detail", pictured(IMAGE_AT, detail="medium"), pictured(IMAGE_AT, detail="original")),
+    Pair("tools_many", body(tools=numbered(129)), body(tools=numbered(128))),
+    Pair("metadata", body(metadata={"a": 1}), body(metadata={"a": "1"})),
+    Pair("metadata", body(metadata={"a": "v" * 513}), body(metadata={"a": "v" * 512})),
+    Pair("metadata", body(metadata={"k" * 65: "v"}), body(metadata={"k" * 64: "v"})),
+    Pair(
+        "metadata",
+        body(metadata={str(index): "" for index in range(17)}),
+        body(metadata={str(index): "" for index in range(16)}),
+    ),
+    Pair("parallel_alone", body(parallel_tool_calls=True), body(parallel_tool_calls=True, tools=[TOOL])),
+    Pair("output_twice", body(max_tokens=5, max_completion_tokens=5), body(max_completion_tokens=5)),
+    Pair(
+        "choice",
+        body(tools=[TOOL], tool_choice={"type": "tool", "name": "look"}),
+        body(tools=[TOOL], tool_choice={"type": "function", "function": {"name": "look"}}),
+    ),
+    Pair(
+        "json_word",
+        body(response_format={"type": "json_object"}),
+        body(said("system", "Answer in JSON."), ASK, response_format={"type": "json_object"}),
+    ),
+]
+
+VALUES = [
+    Pair("option_value", body(verbosity="chatty"), body(verbosity="low")),
+    Pair("option_value", body(response_format={"type": "json"}), body(response_format={"type": "text"})),
+    Pair("option_range", body(temperature=2.1), body(temperature=2)),
+    Pair("option_range", body(frequency_penalty=-2.5), body(frequency_penalty=-2)),
+    Pair(
+        "output_name",
+        body(max_tokens=5),
+        body(max_completion_tokens=5),
+        {"facts": ModelFacts(sampling=False)},
+    ),
+    Pair(
+        "breakpoint",
+        body(said("user", [text("a", prompt_cache_breakpoint={"mode": "explicit", "ttl": "5m"})])),
+        body(said("user", [text("a", prompt_cache_breakpoint={"mode": "explicit", "ttl": "12h"})])),
+    ),
+    Pair(
+        "member_missing",
+        body(response_format={"type": "json_schema", "json_schema": {"schema": {}}}),
+        body(response_format={"type": "json_schema", "json_schema": {"name": "place", "schema": {}}}),
+    ),
+]
+
+AT = {"type": "string"}
+CLOSED = {"type": "object", "additionalProperties": False, "properties": {"at": AT}, "required": ["at"]}
+SCHEMAS = [
+    Pair("schema_form", taking({"type": "object"}), taking({"type": "object", "properties": {}})),
+    Pair(
+        "schema_form",
+        taking({"type": "object", "properties": {}, "oneOf": [CLOSED]}),
+        taking({"type": "object", "properties": {"at": {"oneOf": [AT]}}}),
+    ),
+    Pair(
+        "schema_form",
+        taking({"type": "object", "properties": {"all": {"type": "array"}}}),
+        taking({"type": "object", "properties": {"all": {"type": "array", "items": {}}}}),
+    ),
+    Pair(
+        "schema_form",
+        taking({"type": "object", "properties": {"at": AT}}, strict=True),
+        taking({"type": "object", "properties": {"at": AT}}),
+    ),
+    Pair(
+        "schema_form",
+        taking({**CLOSED, "required": []}, strict=True),
+        taking(CLOSED, strict=True),
+    ),
+    Pair(
+        "schema_form",
+        taking({**CLOSED, "properties": {"at": {"type": ["object", "null"]}}}, strict=True),
+        taking({**CLOSED, "properties": {"at": {"type": ["string", "null"]}}}, strict=True),
+    ),
+    Pair(
+        "answer_schema",
+        answering({**CLOSED, "required": []}, strict=True),
+        answering({**CLOSED, "required": []}, strict=False),
+    ),
+]
+
+# What other wires say of reasoning and parts is unknown here.
+FOREIGN = [
+    Pair("member_unknown", body(ASK, {**SAID, "reasoning": "Hm."}, ASK), body(ASK, SAID, ASK)),
+    Pair("member_unknown", body(ASK, {**SAID, "reasoning_details": []}, ASK), body(ASK, SAID, ASK)),
+    Pair(
+        "member_unknown",
+        body(ASK, calls(call("c1", index=0)), result("c1")),
+        body(ASK, calls(call("c1")), result("c1")),
+    ),
+    Pair(
+        "member_unknown",
+        body(said("user", [{"type": "file", "file": {"data": "AAAA"}}])),
+        body(said("user", [{"type": "file", "file": {"file_data": "data:application/pdf;base64,AAAA"}}])),
+    ),
+    Pair(
+        "part_kind",
+        body(said("user", [{"type": "image", "source": {"type": "url", "url": IMAGE_AT}}])),
+        body(said("user", [IMAGE])),
+    ),
+    Pair("part_kind", body(said("user", [text("a", type="input_text")])), body(said("user", [text("a")]))),
+    Pair(
+        "part_kind",
+        body(ASK, said("assistant", [{"type": "thinking", "thinking": "Hm.", "signature": "s"}, text("a")])),
+        body(ASK, said("assistant", [text("a")])),
+    ),
+]
+
+PAIRS = [*MEMBERS, *MESSAGES, *OPTIONS, *LIMITS, *VALUES, *SCHEMAS, *FOREIGN]

@@ -8,10 +8,21 @@ from foreword.testing.facts import ModelFacts
 from foreword.testing.referee import Referee
 from foreword.testing.script import Answer, Call
 from tests.testing.cases import Pair
+from tests.testing.openai_responses_limit_pairs import LIMIT_PAIRS
+from tests.testing.openai_responses_parts import (
+    ASK,
+    SAID,
+    TOOL,
+    body,
+    cached,
+    call,
+    output,
+    said,
+    text,
+    tool,
+    without,
+)
 
-ASK = {"role": "user", "content": "Where is the harbour?"}
-SAID = {"role": "assistant", "content": "In the north."}
-TOOL = {"type": "function", "name": "look", "parameters": {"type": "object", "properties": {}}}
 SMALL = {"facts": ModelFacts(window=2_000, max_output=None)}
 NARROW = {"facts": ModelFacts(window=2_000, max_input=500, max_output=None)}
 THOUGHTFUL = {
@@ -22,46 +33,6 @@ THOUGHTFUL = {
 }
 SILENT = {"script": [Answer(thinking="Hm.", calls=(Call(name="look"),))]}
 SUMMARY = {"script": [Answer(text="They asked for the harbour.")]}
-
-
-def body(*items: Any, **members: Any) -> dict[str, Any]:
-    """Build a request; one plain question if no item is given."""
-    return {"model": "m", "input": list(items) or [ASK], **members}
-
-
-def cached(**options: Any) -> dict[str, Any]:
-    """A request with options of the prompt cache."""
-    return body(prompt_cache_options=options)
-
-
-def call(identity: str = "c1", **members: Any) -> dict[str, Any]:
-    """A function call."""
-    return {"type": "function_call", "call_id": identity, "name": "look", "arguments": "{}", **members}
-
-
-def output(identity: str = "c1", said: Any = "seen", **members: Any) -> dict[str, Any]:
-    """The output of a function call."""
-    return {"type": "function_call_output", "call_id": identity, "output": said, **members}
-
-
-def said(role: str, content: Any, **members: Any) -> dict[str, Any]:
-    """A message of a role."""
-    return {"role": role, "content": content, **members}
-
-
-def text(value: str, kind: str = "input_text", **members: Any) -> dict[str, Any]:
-    """A text part."""
-    return {"type": kind, "text": value, **members}
-
-
-def tool(**members: Any) -> dict[str, Any]:
-    """A function tool with other members."""
-    return {**TOOL, **members}
-
-
-def without(value: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The object without some members."""
-    return {name: item for name, item in value.items() if name not in names}
 
 
 def answered(referee: Referee[Any], request: dict[str, Any]) -> dict[str, Any]:
@@ -174,7 +145,7 @@ MEMBERS = [
         body(said("user", [text("hi", cache_control={"type": "ephemeral"})])),
         body(said("user", [text("hi", prompt_cache_breakpoint={"mode": "explicit"})])),
     ),
-    Pair("member_unknown", body(tools=[tool(input_schema={})]), body(tools=[tool(strict=True)])),
+    Pair("member_unknown", body(tools=[tool(input_schema={})]), body(tools=[tool(strict=False)])),
     Pair("item_kind", body(ASK, {"type": "tool_result", "content": "seen"}), body(ASK, call(), output())),
     Pair("part_kind", body(said("user", [text("a", "output_text")])), body(said("user", [text("a")]))),
     Pair(
@@ -296,7 +267,7 @@ PAIRING = [
     Pair(
         "sealed_forged",
         looped("reasoning", "message", change={"encrypted_content": "gAAAAAforged"}),
-        looped("reasoning", "message", change={"status": "completed"}),
+        looped("reasoning", "message", change={"content": None}),
         THOUGHTFUL,
     ),
     Pair(
@@ -359,4 +330,4 @@ OPTIONS = [
     Pair("window", body(said("user", "word " * 900)), body(said("user", "word " * 100)), NARROW),
 ]
 
-PAIRS = [*MEMBERS, *PAIRING, *OPTIONS]
+PAIRS = [*MEMBERS, *PAIRING, *OPTIONS, *LIMIT_PAIRS]

@@ -73,7 +73,8 @@ def test_the_signature_of_a_text_may_come_back_on_it_or_on_the_empty_end_of_a_st
     step = [model(call()), user(response())]
 
     def back(*parts: dict[str, Any]) -> Any:
-        return judged(referee, body(ASK, model(*parts), user({"inlineData": {"data": "AAAA"}}), *step))
+        picture = {"inlineData": {"mimeType": "image/png", "data": "AAAA"}}
+        return judged(referee, body(ASK, model(*parts), user(picture), *step))
 
     assert back(part).violations == ()
     assert (

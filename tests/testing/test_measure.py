@@ -8,7 +8,14 @@ import zlib
 import pytest
 
 from foreword.errors import MissingExtra
-from foreword.testing.measure import TokenMeter, claude_image_tokens, decoded, image_size, openai_image_tokens
+from foreword.testing.measure import (
+    TokenMeter,
+    claude_image_tokens,
+    decoded,
+    image_size,
+    image_type,
+    openai_image_tokens,
+)
 
 
 def test_the_factor_is_drawn_by_the_seed() -> None:
@@ -71,3 +78,19 @@ def test_openai_images_count_in_patches_of_32_pixels() -> None:
     assert openai_image_tokens((4032, 3024), None) == pytest.approx(14_364, abs=2)
     assert openai_image_tokens((4032, 3024), "high") == 2_940
     assert openai_image_tokens(None, None) == 1500
+
+
+@pytest.mark.parametrize(
+    "data, media",
+    [
+        (b"\x89PNG\r\n\x1a\n...", "image/png"),
+        (b"\xff\xd8\xff\xe0", "image/jpeg"),
+        (b"GIF89a", "image/gif"),
+        (b"RIFF\0\0\0\0WEBPVP8 ", "image/webp"),
+        (b"RIFF\0\0\0\0WAVEfmt ", None),
+        (b"", None),
+    ],
+)
+def test_an_image_is_known_by_its_first_bytes(data: bytes, media: str | None) -> None:
+    """Whatever its source says; what no model reads is unknown."""
+    assert image_type(data) == media

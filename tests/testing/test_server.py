@@ -68,7 +68,12 @@ def test_the_anthropic_client_gets_answers_usage_and_errors(server: RefereeServe
 def test_the_openai_client_gets_answers_usage_and_errors(server: RefereeServer) -> None:
     """The same loop on the other wire."""
     with openai.OpenAI(api_key="k", base_url=server.base_url + "/v1", max_retries=1) as client:
-        tools = [{"type": "function", "function": {"name": "look", "parameters": {"type": "object"}}}]
+        tools = [
+            {
+                "type": "function",
+                "function": {"name": "look", "parameters": {"type": "object", "properties": {}}},
+            }
+        ]
         asked: dict[str, Any] = {"model": "m", "tools": tools}
         first = client.chat.completions.create(messages=[ASK], **asked)
         message = first.choices[0].message
@@ -92,7 +97,12 @@ def test_the_openai_client_gets_answers_usage_and_errors(server: RefereeServer) 
 def test_the_openai_client_loops_over_responses(server: RefereeServer) -> None:
     """The output goes back as it came, or by the id of the response; a dropped reasoning item is refused."""
     with openai.OpenAI(api_key="k", base_url=server.base_url + "/v1", max_retries=1) as client:
-        tool: Any = {"type": "function", "name": "look", "parameters": {"type": "object"}, "strict": False}
+        tool: Any = {
+            "type": "function",
+            "name": "look",
+            "parameters": {"type": "object", "properties": {}},
+            "strict": False,
+        }
         asked: dict[str, Any] = {"model": "m", "tools": [tool]}
         first = client.responses.create(input=[ASK], **asked)
         assert [item.type for item in first.output] == ["reasoning", "message", "function_call"]

@@ -14,6 +14,9 @@ from foreword.testing.wire import mapping, text_of
 
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 TOOL_ID = re.compile(r"[a-zA-Z0-9_-]+")
+# Public error reports: ids of other vendors' search (2025-12), names over 200 letters (2026-02).
+SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
+LONGEST_CALL_NAME = 200
 
 _KIND_NAMES = {"str": "string", "obj": "object", "int": "integer", "num": "number", "bool": "boolean"}
 
@@ -56,19 +59,17 @@ def _large_body(request: AnthropicRequest) -> Iterator[Fault]:
         yield fault("", size=request.size)
 
 
+def _stop_blank(request: AnthropicRequest) -> Iterator[Fault]:
+    stops = request.body.get("stop_sequences")
+    if any(isinstance(stop, str) and not stop.strip() for stop in (stops if isinstance(stops, list) else [])):
+        yield fault("stop_sequences")
+
+
 def _stop_sequences(request: AnthropicRequest) -> Iterator[Fault]:
     stops = request.body.get("stop_sequences")
     for index, stop in enumerate(stops if isinstance(stops, list) else []):
         if not isinstance(stop, str):
             yield fault(f"stop_sequences.{index}")
-
-
-def _image_type(request: AnthropicRequest) -> Iterator[Fault]:
-    for at, index, block in request.blocks("image"):
-        source = mapping(block.data.get("source"))
-        media = source.get("media_type")
-        if source.get("type") == "base64" and isinstance(media, str) and media not in forms.IMAGE_TYPES:
-            yield fault(f"messages.{at}.content.{index}.image.source.base64.media_type")
 
 
 def _tool_kind(request: AnthropicRequest) -> Iterator[Fault]:
@@ -97,6 +98,22 @@ def _tool_schema(request: AnthropicRequest) -> Iterator[Fault]:
         schema = tool.get("input_schema")
         if isinstance(schema, dict) and mapping(schema).get("type") != "object":
             yield fault(f"tools.{index}.custom.input_schema.type")
+
+
+def _call_name(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, index, block in request.blocks("tool_use"):
+        name = block.data.get("name")
+        if isinstance(name, str) and not 0 < len(name) <= LONGEST_CALL_NAME:
+            limit = f"most {LONGEST_CALL_NAME} characters" if name else "least 1 character"
+            yield fault(f"messages.{at}.content.{index}.tool_use.name", limit=limit)
+
+
+def _server_id(request: AnthropicRequest) -> Iterator[Fault]:
+    for at, index, block in request.blocks("server_tool_use"):
+        value = block.data.get("id")
+        # One that no call may have is refused by the rule on all calls.
+        if isinstance(value, str) and TOOL_ID.fullmatch(value) and not SERVER_ID.fullmatch(value):
+            yield fault(f"messages.{at}.content.{index}.server_tool_use.id")
 
 
 def _call_id(request: AnthropicRequest) -> Iterator[Fault]:
@@ -174,13 +191,6 @@ FORM_RULES: tuple[Rule[AnthropicRequest], ...] = (
         check=_stop_sequences,
     ),
     Rule(
-        code="image_type",
-        text="{path}: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'",
-        section="1.2",
-        evidence="T",
-        check=_image_type,
-    ),
-    Rule(
         code="tool_kind",
         text="{path}: Input tag '{kind}' found using 'type' does not match any of the expected tags",
         section="1.6",
@@ -214,5 +224,26 @@ FORM_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.3",
         evidence="F",
         check=_call_id,
+    ),
+    Rule(
+        code="server_id",
+        text="{path}: String should match pattern '^srvtoolu_[a-zA-Z0-9_]+$'",
+        section="1.3",
+        evidence="F",
+        check=_server_id,
+    ),
+    Rule(
+        code="call_name",
+        text="{path}: String should have at {limit}",
+        section="1.3",
+        evidence="F",
+        check=_call_name,
+    ),
+    Rule(
+        code="stop_blank",
+        text="{path}: each stop sequence must contain non-whitespace",
+        section="1.1",
+        evidence="F",
+        check=_stop_blank,
     ),
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foreword.testing.form import Table
+from foreword.testing.option_values import Ranges, Values
 
 _OPTIONAL_BODY: Table = {
     "betas": "list",
@@ -36,7 +37,24 @@ _OPTIONAL_BODY: Table = {
     "workspace_id": "str|null",
 }
 BODY: Table = {**_OPTIONAL_BODY, "max_tokens": "int!", "messages": "list!", "model": "str!"}
-COUNT_BODY: Table = {**_OPTIONAL_BODY, "max_tokens": "int", "messages": "list!", "model": "str!"}
+# Of what only an answer needs, a count takes nothing (rulebook 9.1).
+_UNCOUNTED = frozenset(
+    {
+        "container",
+        "diagnostics",
+        "fallback_credit_token",
+        "fallbacks",
+        "inference_geo",
+        "metadata",
+        "service_tier",
+    }
+    | {"stop_sequences", "stream", "temperature", "thread", "top_k", "top_p"}
+)
+COUNT_BODY: Table = {
+    **{name: kinds for name, kinds in _OPTIONAL_BODY.items() if name not in _UNCOUNTED},
+    "messages": "list!",
+    "model": "str!",
+}
 
 MESSAGE: Table = {"role": "str!", "content": "str|list!"}
 SYSTEM_MESSAGE: Table = {
@@ -91,6 +109,17 @@ OPEN_BLOCKS = frozenset({"connector_text", "browser_state"})
 UNMARKABLE = frozenset({"thinking", "redacted_thinking", "mcp_tool_listing", "fallback"})
 SERVER_CALLS = frozenset({"server_tool_use", "mcp_tool_use"})
 SERVER_RESULTS = frozenset(kind for kind in BLOCKS if kind.endswith("_tool_result"))
+# What answers a server's tool, by its name; the tools of MCP servers have one kind of answer for all names.
+ANSWERS: Mapping[str, str] = {
+    "advisor": "advisor_tool_result",
+    "bash_code_execution": "bash_code_execution_tool_result",
+    "code_execution": "code_execution_tool_result",
+    "text_editor_code_execution": "text_editor_code_execution_tool_result",
+    "tool_search_tool_bm25": "tool_search_tool_result",
+    "tool_search_tool_regex": "tool_search_tool_result",
+    "web_fetch": "web_fetch_tool_result",
+    "web_search": "web_search_tool_result",
+}
 
 ROLE_BLOCKS: Mapping[str, frozenset[str]] = {
     "user": frozenset(
@@ -146,9 +175,64 @@ TOOL_FAMILIES = (
     "tool_search_tool_regex",
     "mcp_toolset",
 )
+VALUES: Values = {
+    "service_tier": frozenset({"auto", "standard_only"}),
+    "thinking.block_binding.prefix_mismatch_behavior": frozenset({"error", "drop_block"}),
+    "thread.type": frozenset({"create", "continue"}),
+}
+RANGES: Ranges = {"temperature": (0, 1), "top_p": (0, 1)}
+# Edits of the context, and the kinds of count that their members take.
+_COUNTED: Table = {"type": "str!", "value": "int!"}
+EDITS: Mapping[str, Table] = {
+    "compact_20260112": {
+        "type": "str!",
+        "instructions": "str|null",
+        "pause_after_compaction": "bool",
+        "trigger": "obj|null",
+    },
+    "clear_tool_uses_20250919": {
+        "type": "str!",
+        "clear_at_least": "obj|null",
+        "clear_tool_inputs": "bool|list|null",
+        "exclude_tools": "list|null",
+        "keep": "obj",
+        "trigger": "obj",
+    },
+    "clear_thinking_20251015": {"type": "str!", "keep": "str|obj"},
+}
+EDIT_COUNTS: Mapping[str, frozenset[str]] = {
+    "trigger": frozenset({"input_tokens", "tool_uses"}),
+    "clear_at_least": frozenset({"input_tokens"}),
+    "keep": frozenset({"tool_uses", "thinking_turns", "all"}),
+}
+# Options that are objects: of one form, or of one for each kind.
+OPTIONS: Mapping[str, Table] = {
+    "metadata": {"user_id": "str|null"},
+    "compaction": {"type": "str!", "instructions": "str|null"},
+    "context_management": {"edits": "list"},
+    "thread": {"type": "str!", "previous_message_id": "str"},
+}
+_THINKING: Table = {"type": "str!", "block_binding": "obj|null", "display": "any"}
+_CHOICE: Table = {"type": "str!", "disable_parallel_tool_use": "bool"}
+OPTION_KINDS: Mapping[str, Mapping[str, Table]] = {
+    "thinking": {
+        "adaptive": _THINKING,
+        # Whether its budget is there is a rule of its own.
+        "enabled": {**_THINKING, "budget_tokens": "int"},
+        "disabled": {"type": "str!"},
+        "between_tools": {"type": "str!"},
+    },
+    "tool_choice": {
+        "auto": _CHOICE,
+        "any": _CHOICE,
+        "tool": {**_CHOICE, "name": "str!"},
+        "none": {"type": "str!"},
+    },
+}
 TASK_BUDGET: Table = {"type": "str!", "total": "int!", "remaining": "int|null"}
 EFFORTS = frozenset({"low", "medium", "high", "xhigh", "max"})
 THINKING_DISPLAYS = frozenset({"summarized", "omitted", "updates"})
 THINKING_TYPES = frozenset({"adaptive", "enabled", "disabled", "between_tools"})
 TOOL_CHOICES = frozenset({"auto", "any", "tool", "none"})
+OFFERING_CHOICES = TOOL_CHOICES - {"none"}
 FORCED_CHOICES = frozenset({"any", "tool"})

@@ -7,6 +7,7 @@ from typing import Any
 
 from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest
+from foreword.testing.option_values import out_of_range, stray_values
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, objects, text_of
 
@@ -28,6 +29,8 @@ EDIT_BETAS: Mapping[str, str] = {
     "clear_tool_uses_20250919": "context-management-2025-06-27",
     "clear_thinking_20251015": "context-management-2025-06-27",
 }
+COMPACTS = "compact_20260112"
+LEAST_TRIGGER = 50_000
 NOT_IN_A_THREAD = ("context_management", "fallbacks", "thinking")
 SYSTEM_BETAS = (
     ("clear_at", ("mid-conversation-system-clear-at-2026-08-21",)),
@@ -114,6 +117,13 @@ def _choice_name(request: AnthropicRequest) -> Iterator[Fault]:
         yield fault("tool_choice", name=choice.get("name"))
 
 
+def _choice_alone(request: AnthropicRequest) -> Iterator[Fault]:
+    # Tools may come by other ways, too; whether `none` needs them is not known.
+    offers = request.tools or request.body.get("mcp_servers") or any(request.blocks("tool_addition"))
+    if text_of(mapping(request.body.get("tool_choice")).get("type")) in forms.OFFERING_CHOICES and not offers:
+        yield fault("tool_choice")
+
+
 def _choice_forced(request: AnthropicRequest) -> Iterator[Fault]:
     if request.forced_tool and not request.facts.forced_tool_choice:
         yield fault("tool_choice.type")
@@ -142,6 +152,29 @@ def _edits(request: AnthropicRequest) -> list[tuple[str, str]]:
 
 def _edit_kind(request: AnthropicRequest) -> Iterator[Fault]:
     yield from (fault(path, kind=kind) for path, kind in _edits(request) if kind not in EDIT_BETAS)
+
+
+def _edit_counts(request: AnthropicRequest) -> Iterator[Fault]:
+    edits = objects(mapping(request.body.get("context_management")).get("edits"))
+    for at, edit in enumerate(edits):
+        for member, kinds in forms.EDIT_COUNTS.items():
+            counted = mapping(edit.get(member))
+            if counted and text_of(counted.get("type")) not in kinds:
+                yield fault(f"context_management.edits.{at}.{member}", kind=counted.get("type"))
+
+
+def _compact_early(request: AnthropicRequest) -> Iterator[Fault]:
+    edits = objects(mapping(request.body.get("context_management")).get("edits"))
+    for at, edit in enumerate(edits):
+        least = mapping(edit.get("trigger")).get("value")
+        if edit.get("type") == COMPACTS and isinstance(least, int) and least < LEAST_TRIGGER:
+            yield fault(f"context_management.edits.{at}.{COMPACTS}.trigger.value", least=LEAST_TRIGGER)
+
+
+def _thread_continued(request: AnthropicRequest) -> Iterator[Fault]:
+    thread = mapping(request.body.get("thread"))
+    if thread.get("type") == "continue" and not thread.get("previous_message_id"):
+        yield fault("thread.continue.previous_message_id")
 
 
 def _betas(request: AnthropicRequest) -> Iterator[Fault]:
@@ -237,6 +270,13 @@ OPTION_RULES: tuple[Rule[AnthropicRequest], ...] = (
         check=_choice_name,
     ),
     Rule(
+        code="choice_alone",
+        text="{path} may only be specified while providing tools.",
+        section="1.3",
+        evidence="F",
+        check=_choice_alone,
+    ),
+    Rule(
         code="choice_forced",
         text="{path}: forced tool use is not supported on this model",
         section="1.3",
@@ -256,6 +296,41 @@ OPTION_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.1",
         evidence="T",
         check=_thread_alone,
+    ),
+    Rule(
+        code="thread_continued",
+        text="{path}: Field required",
+        section="1.1",
+        evidence="T",
+        check=_thread_continued,
+    ),
+    Rule(
+        code="option_value",
+        text="{path}: Input should be {allowed}",
+        section="1.0",
+        evidence="T",
+        check=lambda request: stray_values(request.body, forms.VALUES),
+    ),
+    Rule(
+        code="option_range",
+        text="{path}: range: {least}..{most}",
+        section="1.0",
+        evidence="I",
+        check=lambda request: out_of_range(request.body, forms.RANGES),
+    ),
+    Rule(
+        code="edit_count",
+        text="{path}: Input tag '{kind}' found using 'type' does not match any of the expected tags",
+        section="1.5",
+        evidence="T",
+        check=_edit_counts,
+    ),
+    Rule(
+        code="compact_early",
+        text="{path}: Input should be greater than or equal to {least}",
+        section="1.5",
+        evidence="I",
+        check=_compact_early,
     ),
     Rule(
         code="edit_kind",

@@ -83,18 +83,38 @@ def _server_pairs(request: AnthropicRequest) -> Iterator[Fault]:
     """A server call is answered in its turn; a turn goes on over client results, and may pause at the end."""
     if not any(kind in request.by_kind for kind in (*forms.SERVER_CALLS, *forms.SERVER_RESULTS)):
         return
-    open_calls: dict[str, str] = {}
+    open_calls: dict[str, tuple[str, str, str]] = {}
     for at, message in enumerate(request.messages):
         if message.role == "user" and any(block.kind != "tool_result" for block in message.blocks):
-            yield from (fault(path, id=identity) for identity, path in open_calls.items())
+            yield from (_unanswered_server(identity, *waits) for identity, waits in open_calls.items())
             open_calls = {}
         for index, block in enumerate(message.blocks):
+            path = f"messages.{at}.content.{index}"
             if block.kind in forms.SERVER_CALLS:
-                open_calls[text_of(block.data.get("id"))] = f"messages.{at}.content.{index}"
+                name = text_of(block.data.get("name"))
+                answer = "mcp_tool_result" if block.kind == "mcp_tool_use" else forms.ANSWERS.get(name, "")
+                open_calls[text_of(block.data.get("id"))] = path, name, answer
             elif block.kind in forms.SERVER_RESULTS:
                 used = text_of(block.data.get("tool_use_id"))
-                if open_calls.pop(used, None) is None:
-                    yield fault(f"messages.{at}.content.{index}", id=used)
+                waited = open_calls.pop(used, None)
+                # Names of tools that are not known here may have any answer.
+                if waited is None or waited[2] not in ("", block.kind):
+                    yield _orphan_server(path, block.kind, used)
+
+
+def _unanswered_server(identity: str, path: str, name: str, answer: str) -> Fault:
+    wanted = f"`{answer}` block" if answer else "result block"
+    problem = f"`{name}` tool use with id `{identity}` was found without a corresponding {wanted}"
+    return fault(path, problem=problem)
+
+
+def _orphan_server(path: str, kind: str, used: str) -> Fault:
+    call = "mcp_tool_use" if kind == "mcp_tool_result" else "server_tool_use"
+    return fault(
+        path,
+        problem=f"unexpected `tool_use_id` found in `{kind}` blocks: {used}. Each `{kind}` block must have a "
+        f"corresponding `{call}` block before it.",
+    )
 
 
 PAIRING_RULES: tuple[Rule[AnthropicRequest], ...] = (
@@ -153,9 +173,9 @@ PAIRING_RULES: tuple[Rule[AnthropicRequest], ...] = (
     ),
     Rule(
         code="server_pair",
-        text="{path}: server tool call and result {id} must pair inside the assistant message",
+        text="{path}: {problem}",
         section="1.3",
-        evidence="D",
+        evidence="F",
         check=_server_pairs,
     ),
 )

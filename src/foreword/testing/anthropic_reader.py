@@ -12,7 +12,15 @@ from typing import Any, cast
 import msgspec
 
 from foreword.testing import anthropic_forms as forms
-from foreword.testing.anthropic_request import AnthropicRequest, Blank, Block, Mark, Message, blank_text
+from foreword.testing.anthropic_request import (
+    AnthropicRequest,
+    Blank,
+    Block,
+    Image,
+    Mark,
+    Message,
+    blank_text,
+)
 from foreword.testing.anthropic_units import message_units
 from foreword.testing.facts import ModelFacts
 from foreword.testing.form import Misform, Misplaced, Table, misforms
@@ -22,6 +30,7 @@ from foreword.testing.measure import (
     claude_image_tokens,
     decoded,
     image_size,
+    image_type,
 )
 from foreword.testing.wire import compact, digest, mapping, objects, opened, strings, text_of
 
@@ -56,7 +65,12 @@ class AnthropicReader:
             strict_alternation=self._strict,
             messages=messages,
             system=system,
-            misforms=(*misforms("", members, table), *faults, *_tool_misforms(members.get("tools"))),
+            misforms=(
+                *misforms("", members, table),
+                *_option_misforms(members),
+                *faults,
+                *_tool_misforms(members.get("tools")),
+            ),
             tool_digests=tuple(
                 digest(tool, without="cache_control") for tool in objects(members.get("tools"))
             ),
@@ -124,6 +138,7 @@ class AnthropicReader:
             units=message_units(role, blocks, string=string),
             blanks=tuple(_blanks(blocks)),
             marks=tuple(_block_marks(blocks)),
+            images=tuple(_images(blocks)),
             misforms=tuple(faults),
             misplaced=tuple(misplaced),
         )
@@ -175,6 +190,28 @@ def _blanks(blocks: tuple[Block, ...]) -> Iterator[Blank]:
                 yield from blank_text(f"content.{index}.content.{inner}", part)
 
 
+def _images(blocks: tuple[Block, ...]) -> Iterator[Image]:
+    for index, block in enumerate(blocks):
+        if block.kind in MEDIA:
+            yield _image(f"content.{index}.{block.kind}", block.kind, block.data)
+        for inner, part in enumerate(objects(block.data.get("content"))):
+            kind = text_of(part.get("type"))
+            if block.kind == "tool_result" and kind in MEDIA:
+                yield _image(f"content.{index}.tool_result.content.{inner}.{kind}", kind, part)
+
+
+def _image(path: str, kind: str, data: Mapping[str, Any]) -> Image:
+    source = mapping(data.get("source"))
+    if source.get("type") != "base64":
+        return Image(path, kind == "document", "", True, None, None, 0)
+    place, media = f"{path}.source.base64", text_of(source.get("media_type"))
+    if kind == "document":
+        return Image(place, True, media, True, None, None, 0)
+    letters = text_of(source.get("data"))
+    raw = decoded(letters) or b""
+    return Image(place, False, media, bool(raw), image_type(raw), image_size(raw), len(letters))
+
+
 def _marks(
     body: Mapping[str, Any], system: tuple[Block, ...], messages: tuple[Message, ...]
 ) -> Iterator[Mark]:
@@ -198,6 +235,23 @@ def _block_marks(blocks: tuple[Block, ...]) -> Iterator[Mark]:
 def _mark(path: str, kind: str, carrier: Mapping[str, Any]) -> Iterator[Mark]:
     if carrier.get("cache_control") is not None:
         yield Mark(path, carrier["cache_control"], kind, carrier)
+
+
+def _option_misforms(members: Mapping[str, Any]) -> Iterator[Misform]:
+    for name, table in forms.OPTIONS.items():
+        if isinstance(members.get(name), dict):
+            yield from misforms(name, mapping(members[name]), table)
+    edits = mapping(members.get("context_management")).get("edits")
+    for index, edit in enumerate(objects(edits)):
+        kind = text_of(edit.get("type"))
+        if kind in forms.EDITS:
+            yield from misforms(f"context_management.edits.{index}.{kind}", edit, forms.EDITS[kind])
+    for name, tables in forms.OPTION_KINDS.items():
+        option = mapping(members.get(name))
+        kind = text_of(option.get("type"))
+        # A kind that is unknown is another rule's.
+        if kind in tables:
+            yield from misforms(f"{name}.{kind}", option, tables[kind])
 
 
 def _tool_misforms(tools: object) -> Iterator[Misform]:
@@ -241,3 +295,5 @@ def _block_misforms(path: str, item: object, tables: Mapping[str, Table] = forms
             yield from misforms(f"{path}.source", source, form)
     if kind == "tool_result":
         yield from _list_misforms(f"{path}.content", data.get("content"), forms.BLOCKS)
+    if kind == "search_result":
+        yield from _list_misforms(f"{path}.content", data.get("content"), {"text": forms.BLOCKS["text"]})

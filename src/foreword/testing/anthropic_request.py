@@ -40,6 +40,22 @@ class Blank(NamedTuple):
     marked: bool
 
 
+class Image(NamedTuple):
+    """An image or a document, of a message or inside a tool result, as far as its source shows it.
+
+    `media` is what the source says of data in base64 ("" for other sources), `readable` whether they are that, `found`
+    what they begin like (None: unknown), `size` in pixels (None: unknown), `letters` the length of the base64.
+    """
+
+    path: str
+    document: bool
+    media: str
+    readable: bool
+    found: str | None
+    size: tuple[int, int] | None
+    letters: int
+
+
 class Message(msgspec.Struct, frozen=True, kw_only=True):
     """One message; `string` when its content came as a string (read as one text block, none if empty).
 
@@ -53,6 +69,7 @@ class Message(msgspec.Struct, frozen=True, kw_only=True):
     units: tuple[Unit, ...]
     blanks: tuple[Blank, ...]
     marks: tuple[Mark, ...]
+    images: tuple[Image, ...]
     misforms: tuple[Misform, ...]
     misplaced: tuple[Misplaced, ...]
 
@@ -137,6 +154,11 @@ class AnthropicRequest(msgspec.Struct, kw_only=True):
         """Yield message index, block index and block, of the given kinds."""
         for kind in kinds:
             yield from self.by_kind.get(kind, ())
+
+    def images(self) -> Iterator[Image]:
+        """Yield every image and document of the messages."""
+        for at, message in enumerate(self.messages):
+            yield from (image._replace(path=f"messages.{at}.{image.path}") for image in message.images)
 
     def blanks(self) -> Iterator[Blank]:
         """Yield every blank text block: system, then messages."""

@@ -8,9 +8,13 @@ from foreword.testing import anthropic_forms as forms
 from foreword.testing.anthropic_request import AnthropicRequest
 from foreword.testing.anthropic_thinking import THINKING
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import mapping, text_of
+from foreword.testing.wire import mapping, objects, text_of
 
+# The texts of clashes with sampling, forced calls and edits, and of a turn without its thinking, are those of public
+# error reports from 2025-05 to 2026-07.
 MIN_THINKING_BUDGET = 1024
+LEAST_TOP_P = 0.95
+CLEAR_THINKING = "clear_thinking_20251015"
 BOUND_ELSEWHERE = (
     "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
     'Remove the block, or set `thinking.block_binding.prefix_mismatch_behavior` to "drop_block".'
@@ -84,6 +88,56 @@ def _display(request: AnthropicRequest) -> Iterator[Fault]:
 def _turn_thinking(request: AnthropicRequest) -> Iterator[Fault]:
     if request.thinking.get("type") != "disabled" and not request.drops_mismatched:
         yield from (fault(path) for path in request.bare_calls)
+
+
+def _thinks(request: AnthropicRequest) -> bool:
+    return text_of(request.thinking.get("type")) in forms.THINKING_TYPES - {"disabled"}
+
+
+def _thinking_forced(request: AnthropicRequest) -> Iterator[Fault]:
+    # A model that takes no forced choice at all says so itself.
+    if _thinks(request) and request.forced_tool and request.facts.forced_tool_choice:
+        yield fault("tool_choice")
+
+
+def _thinking_sampling(request: AnthropicRequest) -> Iterator[Fault]:
+    if not _thinks(request):
+        return
+    if request.body.get("temperature", 1) != 1:
+        yield fault("temperature", limit="may only be set to 1 when thinking is enabled or in adaptive mode")
+    if "top_k" in request.body:
+        yield fault("top_k", limit="must be unset when thinking is enabled or in adaptive mode")
+    top = request.body.get("top_p", 1)
+    if isinstance(top, int | float) and top < LEAST_TOP_P:
+        yield fault(
+            "top_p",
+            limit="must be greater than or equal to 0.95 or unset when thinking is enabled or in adaptive mode",
+        )
+
+
+def _thinking_first(request: AnthropicRequest) -> Iterator[Fault]:
+    """Judge where a turn begins that still waits for its end; adaptive thinking asks for nothing there."""
+    if request.thinking.get("type") != "enabled":
+        return
+    asked = [
+        at
+        for at, message in enumerate(request.messages)
+        if message.role == "user" and any(block.kind != "tool_result" for block in message.blocks)
+    ]
+    for at in range(asked[-1] + 1 if asked else 0, len(request.messages)):
+        message = request.messages[at]
+        if message.role == "assistant" and message.blocks:
+            if message.blocks[0].kind not in THINKING:
+                yield fault(f"messages.{at}.content.0.type", found=message.blocks[0].kind)
+            return
+
+
+def _clear_thinking(request: AnthropicRequest) -> Iterator[Fault]:
+    edits = objects(mapping(request.body.get("context_management")).get("edits"))
+    # Without a wish, only models that take a budget do not think.
+    off = not request.thinking and "enabled" in request.facts.thinking_types
+    if off or request.thinking.get("type") == "disabled":
+        yield from (fault("context_management") for edit in edits if edit.get("type") == CLEAR_THINKING)
 
 
 def _thinking_last(request: AnthropicRequest) -> Iterator[Fault]:
@@ -205,6 +259,37 @@ THINKING_RULES: tuple[Rule[AnthropicRequest], ...] = (
         section="1.4",
         evidence="D",
         check=_turn_thinking,
+    ),
+    Rule(
+        code="thinking_forced",
+        text="Thinking may not be enabled when tool_choice forces tool use.",
+        section="1.4",
+        evidence="F",
+        check=_thinking_forced,
+    ),
+    Rule(
+        code="thinking_sampling",
+        text="`{path}` {limit}.",
+        section="1.4",
+        evidence="F",
+        check=_thinking_sampling,
+    ),
+    Rule(
+        code="thinking_first",
+        text="{path}: Expected `thinking` or `redacted_thinking`, but found `{found}`. When `thinking` is enabled, a "
+        "final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and "
+        "`tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this "
+        "requirement, disable `thinking`.",
+        section="1.4",
+        evidence="F",
+        check=_thinking_first,
+    ),
+    Rule(
+        code="clear_thinking",
+        text="`clear_thinking_20251015` strategy requires `thinking` to be enabled or adaptive",
+        section="1.5",
+        evidence="F",
+        check=_clear_thinking,
     ),
     Rule(
         code="thinking_last",

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 
 from foreword.testing import openai_chat_forms as chat
 from foreword.testing.form import Table
+from foreword.testing.option_values import Ranges, Values
 
 _FOREIGN = frozenset(
     {"audio", "function_call", "functions", "logit_bias", "max_completion_tokens", "metadata", "modalities"}
@@ -46,12 +47,19 @@ ROLE_PARTS: Mapping[str, frozenset[str]] = {
     "assistant": frozenset({"text"}),
     "tool": frozenset({"text"}),
 }
-IMAGE_URL = chat.IMAGE_URL
+PART_BODIES: Mapping[str, Table] = {"image_url": chat.IMAGE_URL}
+DETAILS = chat.DETAILS
 CALLS: Mapping[str, Table] = {"function": {**chat.CALLS["function"], "index": "int"}}
 CALL_BODIES: Mapping[str, Table] = {"function": chat.CALL_BODIES["function"]}
 TOOLS: Mapping[str, Table] = {"function": chat.TOOLS["function"]}
 TOOL_BODIES: Mapping[str, Table] = {"function": chat.TOOL_BODIES["function"]}
 # low, high and max; the others are taken for one of them.
 EFFORTS = frozenset({"minimal", "low", "medium", "high", "xhigh", "max", "ultra"})
+# Up to 16, where OpenAI takes 4 (documentation of the Chat API).
+MOST_STOPS: int = 16
+VALUES: Values = {"response_format.type": frozenset({"text", "json_object"})}
+RANGES: Ranges = {name: chat.RANGES[name] for name in ("temperature", "top_p", "top_logprobs")}
+JSON_SCHEMA = chat.JSON_SCHEMA
 CHOICES = chat.CHOICES
+CHOICE_TYPES = frozenset({"function"})
 THINKING_TYPES = frozenset({"enabled", "disabled"})

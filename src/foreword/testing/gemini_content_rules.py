@@ -119,6 +119,16 @@ def _part_name(request: GeminiRequest) -> Iterator[Fault]:
             yield fault(placed.path, kind=name)
 
 
+def _media_type(request: GeminiRequest) -> Iterator[Fault]:
+    for placed in _parts(request):
+        if placed.part.kind in {"inlineData", "fileData"}:
+            media = text_of(placed.part.inside.get("mimeType"))
+            # A file tells its own type.
+            unnamed = not media and placed.part.kind == "inlineData"
+            if unnamed or (media.startswith("image/") and media not in forms.IMAGE_TYPES):
+                yield fault(placed.path, media=media)
+
+
 def _call_after(request: GeminiRequest) -> Iterator[Fault]:
     for at, content in enumerate(request.contents):
         called = content.role == "model" and content.count("functionCall")
@@ -270,6 +280,14 @@ CONTENT_RULES: tuple[Rule[GeminiRequest], ...] = (
         section="7",
         evidence="I",
         check=_part_name,
+    ),
+    # GIF among them: the page on images lists five types, and public reports (2025-10 to 2026-01) quote the error.
+    Rule(
+        code="media_type",
+        text="Unsupported MIME type: {media}",
+        section="7",
+        evidence="F",
+        check=_media_type,
     ),
     Rule(code="call_after", text=_AFTER, section="7", evidence="F", check=_call_after),
     Rule(code="response_count", text=_COUNTS, section="7", evidence="F", check=_response_count),

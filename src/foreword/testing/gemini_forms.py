@@ -43,7 +43,13 @@ PART: Table = {
     "thoughtSignature": "str",
     "videoMetadata": "obj",
     "mediaResolution": "obj",
+    "mediaProcessing": "any",
     "partMetadata": "obj",
+    "audioMetadata": "obj",
+    "audioTranscription": "any",
+    "documentMetadata": "obj",
+    "speechMetadata": "obj",
+    "spreadsheetMetadata": "obj",
 }
 # Kinds with members of their own; the other ones are echoed as they came.
 INSIDE: Mapping[str, Table] = {
@@ -71,12 +77,16 @@ ROLE_KINDS: Mapping[str, str] = {"functionCall": "model", "functionResponse": "u
 TOOL: Table = {
     "codeExecution": "obj",
     "computerUse": "obj",
+    "enterpriseWebSearch": "obj",
+    "exaAiSearch": "obj",
     "fileSearch": "obj",
     "functionDeclarations": "list",
     "googleMaps": "obj",
     "googleSearch": "obj",
     "googleSearchRetrieval": "obj",
     "mcpServers": "list",
+    "parallelAiSearch": "obj",
+    "retrieval": "obj",
     "urlContext": "obj",
 }
 DECLARATION: Table = {
@@ -88,6 +98,38 @@ DECLARATION: Table = {
     "response": "obj",
     "responseJsonSchema": "any",
 }
+# `parameters` and `response` are no JSON schema but this one, down to its innermost.
+SCHEMA: Table = {
+    "additionalProperties": "any",
+    "anyOf": "list",
+    "default": "any",
+    "defs": "obj",
+    "description": "str",
+    "enum": "list",
+    "example": "any",
+    "format": "str",
+    "items": "obj",
+    "maxItems": "any",
+    "maxLength": "any",
+    "maxProperties": "any",
+    "maximum": "num",
+    "minItems": "any",
+    "minLength": "any",
+    "minProperties": "any",
+    "minimum": "num",
+    "nullable": "bool",
+    "pattern": "str",
+    "properties": "obj",
+    "propertyOrdering": "list",
+    "ref": "str",
+    "required": "list",
+    "title": "str",
+    "type": "str",
+}
+# Run by the server itself.
+BUILT_IN = frozenset(TOOL) - {"functionDeclarations", "mcpServers"}
+# Of the images, GIF and others are refused; of other media not all that is taken is known.
+IMAGE_TYPES = frozenset({"image/png", "image/jpeg", "image/webp", "image/heic", "image/heif"})
 TOOL_CONFIG: Table = {
     "functionCallingConfig": "obj",
     "retrievalConfig": "obj",
@@ -97,13 +139,17 @@ CALLING: Table = {"mode": "str", "allowedFunctionNames": "list", "streamFunction
 MODES = frozenset({"MODE_UNSPECIFIED", "AUTO", "ANY", "NONE", "VALIDATED"})
 
 GENERATION: Table = {
+    "audioTimestamp": "bool",
+    "audioTranscriptionConfig": "obj",
     "candidateCount": "int",
+    "enableAffectiveDialog": "bool",
     "enableEnhancedCivicAnswers": "bool",
     "frequencyPenalty": "num",
     "imageConfig": "obj",
     "logprobs": "int",
     "maxOutputTokens": "int",
     "mediaResolution": "str",
+    "modelSelectionConfig": "obj",
     "presencePenalty": "num",
     "responseFormat": "any",
     "responseJsonSchema": "any",
@@ -111,6 +157,7 @@ GENERATION: Table = {
     "responseMimeType": "str",
     "responseModalities": "list",
     "responseSchema": "obj",
+    "routingConfig": "obj",
     "seed": "int",
     "speechConfig": "obj",
     "stopSequences": "list",
@@ -118,6 +165,7 @@ GENERATION: Table = {
     "thinkingConfig": "obj",
     "topK": "num",
     "topP": "num",
+    "translationConfig": "obj",
 }
 THINKING: Table = {"includeThoughts": "bool", "thinkingBudget": "int", "thinkingLevel": "str"}
 LEVELS = frozenset({"THINKING_LEVEL_UNSPECIFIED", "MINIMAL", "LOW", "MEDIUM", "HIGH", "XHIGH"})

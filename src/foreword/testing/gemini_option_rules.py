@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from itertools import pairwise
 from typing import cast
 
 from foreword.testing import gemini_forms as forms
 from foreword.testing.gemini_request import GeminiRequest
+from foreword.testing.option_values import Ranges, out_of_range
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import text_of
+from foreword.testing.schema_nodes import nodes
+from foreword.testing.wire import mapping, objects, text_of
 
 NAME = re.compile(r"[a-zA-Z_][a-zA-Z0-9_.:-]{0,127}")
+MAX_STOPS = 5
+JSON_MEDIA = ("application/json", "text/x.enum")
+RANGES: Ranges = {"temperature": (0, 2), "topP": (0, 1)}
 FORCED_MODES = frozenset({"ANY", "VALIDATED"})
 
 
@@ -34,6 +40,50 @@ def _schema_one(request: GeminiRequest) -> Iterator[Fault]:
     for path, declared in request.declarations:
         if "parameters" in declared and "parametersJsonSchema" in declared:
             yield fault(path)
+
+
+def _mixed(request: GeminiRequest) -> Iterator[Fault]:
+    kinds = {kind for tool in objects(request.body.get("tools")) for kind in tool}
+    told = mapping(request.body.get("toolConfig")).get("includeServerSideToolInvocations") is True
+    mixed = "functionDeclarations" in kinds and kinds & forms.BUILT_IN
+    # Older models have answers of their own to this.
+    if mixed and not told and request.facts.signs_calls:
+        yield fault("tools")
+
+
+def _array_items(request: GeminiRequest) -> Iterator[Fault]:
+    for path, declared in request.declarations:
+        for context, node in nodes(declared.get("parameters")):
+            if text_of(node.get("type")).upper() == "ARRAY" and "items" not in node:
+                where = "".join(
+                    f"[{name}]" if before == "properties" else f".{name}"
+                    for before, name in pairwise(("", *context))
+                )
+                yield fault(f"{path}.parameters{where}.items")
+
+
+def _json_tools(request: GeminiRequest) -> Iterator[Fault]:
+    media = text_of(request.generation.get("responseMimeType"))
+    if media == "application/json" and request.declarations and not request.facts.signs_calls:
+        yield fault("generation_config.response_mime_type", media=media)
+
+
+def _ranges(request: GeminiRequest) -> Iterator[Fault]:
+    for found in out_of_range(request.generation, RANGES):
+        yield found._replace(path=f"generation_config.{found.path}")
+
+
+def _stops(request: GeminiRequest) -> Iterator[Fault]:
+    stops = request.generation.get("stopSequences")
+    if isinstance(stops, list) and len(stops) > MAX_STOPS:
+        yield fault("generation_config.stop_sequences", limit=MAX_STOPS)
+
+
+def _schema_media(request: GeminiRequest) -> Iterator[Fault]:
+    asked = [name for name in ("responseSchema", "responseJsonSchema") if name in request.generation]
+    media = request.generation.get("responseMimeType")
+    if asked and media not in JSON_MEDIA:
+        yield fault("generation_config.response_schema", media=media)
 
 
 def _mode(request: GeminiRequest) -> Iterator[Fault]:
@@ -115,6 +165,50 @@ OPTION_RULES: tuple[Rule[GeminiRequest], ...] = (
         section="7",
         evidence="I",
         check=_schema_one,
+    ),
+    # With the reports of 2026-03 to 2026-09 on Gemini 3.1 to 3.6.
+    Rule(
+        code="tools_mixed",
+        text="Please enable tool_config.include_server_side_tool_invocations to use Built-in tools with Function "
+        "calling.",
+        section="7",
+        evidence="F",
+        check=_mixed,
+    ),
+    Rule(
+        code="array_items",
+        text="* GenerateContentRequest.{path}: missing field.",
+        section="7",
+        evidence="F",
+        check=_array_items,
+    ),
+    Rule(
+        code="json_tools",
+        text="Function calling with a response mime type: '{media}' is unsupported",
+        section="7",
+        evidence="I",
+        check=_json_tools,
+    ),
+    Rule(
+        code="schema_media",
+        text="* GenerateContentRequest.{path}: only allowed for a response_mime_type of 'application/json'.",
+        section="7",
+        evidence="I",
+        check=_schema_media,
+    ),
+    Rule(
+        code="option_range",
+        text="* GenerateContentRequest.{path}: must be in the range [{least}, {most}].",
+        section="7",
+        evidence="I",
+        check=_ranges,
+    ),
+    Rule(
+        code="stops",
+        text="* GenerateContentRequest.{path}: at most {limit} stop sequences are allowed.",
+        section="7",
+        evidence="D",
+        check=_stops,
     ),
     Rule(
         code="calling_mode",

@@ -190,6 +190,22 @@ def _misforms(members: dict[str, Any]) -> Iterator[Misform]:
         declared = mapping(tool).get("functionDeclarations")
         for inner, declaration in _items(f"{path}.function_declarations", declared):
             yield from _form(inner, declaration, forms.DECLARATION)
+            for name in ("parameters", "response"):
+                yield from _schema(f"{inner}.{name}", mapping(declaration).get(name))
+
+
+def _schema(path: str, schema: object) -> Iterator[Misform]:
+    stack = [(path, schema)]
+    while stack:
+        at, value = stack.pop()
+        if not isinstance(value, dict):
+            continue
+        data = camel(mapping(value), forms.SCHEMA)
+        yield from misforms(at, data, forms.SCHEMA)
+        inner = [(f"{at}.properties[{name}]", each) for name, each in mapping(data.get("properties")).items()]
+        inner.append((f"{at}.items", data.get("items")))
+        inner += _items(f"{at}.any_of", data.get("anyOf"))
+        stack.extend(reversed(inner))
 
 
 def _items(name: str, value: object) -> Iterator[tuple[str, object]]:

@@ -23,6 +23,12 @@ OPENAI_MAX_PATCHES = 2450
 CLAUDE_PATCH = 28
 
 _PNG = b"\x89PNG\r\n\x1a\n"
+_STARTS = {
+    _PNG: "image/png",
+    b"\xff\xd8\xff": "image/jpeg",
+    b"GIF87a": "image/gif",
+    b"GIF89a": "image/gif",
+}
 _JPEG_FRAMES = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
 
 
@@ -64,6 +70,13 @@ def image_size(data: bytes) -> tuple[int, int] | None:
     if data[:6] in {b"GIF87a", b"GIF89a"} and len(data) >= 10:
         return int.from_bytes(data[6:8], "little"), int.from_bytes(data[8:10], "little")
     return _jpeg_size(data) if data.startswith(b"\xff\xd8") else None
+
+
+def image_type(data: bytes) -> str | None:
+    """Tell the media type of an image by its first bytes; None if it is none of the four that models read."""
+    if data[:4] == b"RIFF" and data[8:12] == b"WEBP":
+        return "image/webp"
+    return next((media for start, media in _STARTS.items() if data.startswith(start)), None)
 
 
 def claude_image_tokens(size: tuple[int, int] | None, max_edge: int | None, max_tokens: int | None) -> int:

@@ -12,6 +12,22 @@ _MODES = ("implicit", "explicit")
 _RETENTIONS = ("in_memory", "24h")
 
 
+_PART_LIFETIMES = ("30m", "12h")
+
+
+def mark_fault(mark: object) -> tuple[str, str] | None:
+    """Name the member of a part's breakpoint that has none of its values, and these; None: all is well, or no mark.
+
+    The SDK's type is one for both wires; a request's own lifetimes differ.
+    """
+    if mark is None:
+        return None
+    if mapping(mark).get("mode") != "explicit":
+        return "mode", "'explicit'"
+    ttl = mapping(mark).get("ttl")
+    return ("ttl", ", ".join(_PART_LIFETIMES)) if ttl is not None and ttl not in _PART_LIFETIMES else None
+
+
 def cache_faults(body: Mapping[str, Any], lifetimes: Sequence[str]) -> Iterator[Fault]:
     """Yield each option that has none of its values; ``lifetimes``: those that the wire takes for a request."""
     options = mapping(body.get("prompt_cache_options"))

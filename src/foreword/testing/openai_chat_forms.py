@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foreword.testing.form import Table
+from foreword.testing.option_values import Ranges, Values
 
 BODY: Table = {
     "audio": "obj|null",
@@ -81,6 +82,13 @@ ROLE_PARTS: Mapping[str, frozenset[str]] = {
     "tool": frozenset({"text"}),
 }
 IMAGE_URL: Table = {"url": "str!", "detail": "str"}
+# What a part holds beside its image: member of the part, and the members of that.
+PART_BODIES: Mapping[str, Table] = {
+    "image_url": IMAGE_URL,
+    "input_audio": {"data": "str!", "format": "str!"},
+    "file": {"file_data": "str", "file_id": "str", "filename": "str"},
+}
+DETAILS = frozenset({"auto", "low", "high", "original"})
 
 CALLS: Mapping[str, Table] = {
     "function": {"id": "str!", "type": "str!", "function": "obj!"},
@@ -105,4 +113,19 @@ TOOL_BODIES: Mapping[str, Table] = {
     "custom": {"name": "str!", "description": "str", "format": "obj"},
 }
 EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+MOST_STOPS: int = 4
+VALUES: Values = {
+    "response_format.type": frozenset({"text", "json_object", "json_schema"}),
+    "verbosity": frozenset({"low", "medium", "high"}),
+}
+RANGES: Ranges = {
+    "temperature": (0, 2),
+    "top_p": (0, 1),
+    "frequency_penalty": (-2, 2),
+    "presence_penalty": (-2, 2),
+    "n": (1, 128),
+    "top_logprobs": (0, 20),
+}
+JSON_SCHEMA: Table = {"name": "str!", "description": "str", "schema": "obj", "strict": "bool|null"}
 CHOICES = frozenset({"none", "auto", "required"})
+CHOICE_TYPES = frozenset({"function", "custom", "allowed_tools"})

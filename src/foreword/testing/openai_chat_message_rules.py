@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from itertools import pairwise
 
 from foreword.testing.form import Misform, Problem
+from foreword.testing.openai_cache_options import mark_fault
 from foreword.testing.openai_chat_request import ChatRequest
+from foreword.testing.openai_limits import image_fault
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import mapping, objects
+from foreword.testing.wire import mapping, objects, text_of
 
+# It was 40 until 2026: a request with 51 letters passed in 2026-07 (public report with a recording).
+LONGEST_CALL_ID = 64
+CALL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
+SPEAKER_NAME = re.compile(r"[^\s<|\\/>]{1,64}")
 INSTRUCTIONS = frozenset({"system", "developer"})
 
 _KIND_NAMES = {
@@ -84,6 +91,48 @@ def _empty_call_id(request: ChatRequest) -> Iterator[Fault]:
                 yield fault(f"messages[{at}].tool_calls[{index}].id")
 
 
+def _call_id_length(request: ChatRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        named = [(f"tool_calls[{index}].id", call) for index, call in enumerate(message.calls)]
+        named.append(("tool_call_id", text_of(message.data.get("tool_call_id"))))
+        for path, identity in named:
+            if len(identity) > LONGEST_CALL_ID:
+                yield fault(f"messages[{at}].{path}", length=len(identity))
+
+
+def _call_name(request: ChatRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        for index, call in enumerate(objects(message.data.get("tool_calls"))):
+            kind = text_of(call.get("type"))
+            name = mapping(call.get(kind)).get("name")
+            if isinstance(name, str) and not CALL_NAME.fullmatch(name):
+                yield fault(f"messages[{at}].tool_calls[{index}].{kind}.name")
+
+
+def _speaker(request: ChatRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        name = message.data.get("name")
+        if isinstance(name, str) and not SPEAKER_NAME.fullmatch(name):
+            yield fault(f"messages[{at}].name")
+
+
+def _image(request: ChatRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        for index, part in enumerate(objects(message.data.get("content"))):
+            url = mapping(part.get("image_url")).get("url")
+            problem = image_fault(url) if isinstance(url, str) else None
+            if problem:
+                yield fault(f"messages[{at}].content[{index}].image_url.url", problem=problem)
+
+
+def _detail(request: ChatRequest) -> Iterator[Fault]:
+    for at, message in enumerate(request.messages):
+        for index, part in enumerate(objects(message.data.get("content"))):
+            detail = mapping(part.get("image_url")).get("detail")
+            if isinstance(detail, str) and detail not in request.forms.DETAILS:
+                yield fault(f"messages[{at}].content[{index}].image_url.detail", detail=detail)
+
+
 def _unanswered(request: ChatRequest) -> Iterator[Fault]:
     waiting: list[str] = []
     since = 0
@@ -132,8 +181,11 @@ def _breakpoint(request: ChatRequest) -> Iterator[Fault]:
         content = message.data.get("content")
         for index, part in enumerate(content if isinstance(content, list) else ()):
             mark = mapping(part).get("prompt_cache_breakpoint")
-            if mark is not None and mapping(mark).get("mode") != "explicit":
-                yield fault(f"messages[{at}].content[{index}].prompt_cache_breakpoint.mode")
+            wrong = mark_fault(mark)
+            if wrong:
+                member, allowed = wrong
+                place = f"messages[{at}].content[{index}].prompt_cache_breakpoint"
+                yield fault(f"{place}.{member}", allowed=allowed)
 
 
 MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
@@ -143,6 +195,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="T",
         check=lambda request: _misformed(request, "missing"),
+        error_code="missing_required_parameter",
     ),
     Rule(
         code="member_kind",
@@ -150,13 +203,15 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="T",
         check=lambda request: _misformed(request, "type"),
+        error_code="invalid_type",
     ),
     Rule(
         code="member_unknown",
-        text="Unrecognized request argument supplied: {path}",
+        text="Unknown parameter: '{path}'.",
         section="5.1",
         evidence="F",
         check=lambda request: _misformed(request, "extra"),
+        error_code="unknown_parameter",
     ),
     Rule(
         code="part_kind",
@@ -164,6 +219,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="T",
         check=lambda request: _misplaced(request, known=False),
+        error_code="invalid_value",
     ),
     Rule(
         code="part_role",
@@ -171,6 +227,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="T",
         check=lambda request: _misplaced(request, known=True),
+        error_code="invalid_value",
     ),
     Rule(
         code="no_messages",
@@ -179,6 +236,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="I",
         check=_no_messages,
+        error_code="empty_array",
     ),
     Rule(
         code="role",
@@ -187,6 +245,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="T",
         check=_role,
+        error_code="invalid_value",
     ),
     Rule(
         code="empty_parts",
@@ -195,6 +254,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="I",
         check=_empty_parts,
+        error_code="empty_array",
     ),
     Rule(
         code="null_content",
@@ -210,6 +270,7 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="I",
         check=_no_calls,
+        error_code="empty_array",
     ),
     Rule(
         code="empty_call_id",
@@ -218,6 +279,50 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
         section="5.1",
         evidence="I",
         check=_empty_call_id,
+        error_code="empty_string",
+    ),
+    Rule(
+        code="call_id_length",
+        text="Invalid '{path}': string too long. Expected a string with maximum length 64, but got a string "
+        "with length {length} instead.",
+        section="8",
+        evidence="F",
+        check=_call_id_length,
+        error_code="string_above_max_length",
+    ),
+    Rule(
+        code="call_name",
+        text="Invalid '{path}': string does not match pattern. Expected a string that matches the pattern "
+        "'^[a-zA-Z0-9_-]+$'.",
+        section="5.1",
+        evidence="F",
+        check=_call_name,
+        error_code="invalid_value",
+    ),
+    Rule(
+        code="speaker",
+        text="Invalid '{path}': string does not match pattern. Expected a string that matches the pattern "
+        "'^[^\\s<|\\\\/>]+$'.",
+        section="5.1",
+        evidence="F",
+        check=_speaker,
+        error_code="invalid_value",
+    ),
+    Rule(
+        code="image",
+        text="Invalid '{path}'. {problem}",
+        section="5.1",
+        evidence="F",
+        check=_image,
+        error_code="invalid_image_format",
+    ),
+    Rule(
+        code="detail",
+        text="Invalid value: '{detail}'. Supported values are: 'auto', 'high', 'low', and 'original'.",
+        section="5.1",
+        evidence="T",
+        check=_detail,
+        error_code="invalid_value",
     ),
     Rule(
         code="call_unanswered",
@@ -251,9 +356,10 @@ MESSAGE_RULES: tuple[Rule[ChatRequest], ...] = (
     ),
     Rule(
         code="breakpoint",
-        text="Invalid value at '{path}'. Supported values are: 'explicit'.",
+        text="Invalid value at '{path}'. Supported values are: {allowed}.",
         section="2.2",
         evidence="T",
         check=_breakpoint,
+        error_code="invalid_value",
     ),
 )

@@ -21,6 +21,7 @@ from foreword.testing.measure import (
     image_size,
     openai_image_tokens,
 )
+from foreword.testing.option_values import Ranges, Values
 from foreword.testing.prefix_cache import Unit
 from foreword.testing.wire import compact, digest, mapping, objects, opened, strings, text_of
 
@@ -40,13 +41,19 @@ class ChatForms(Protocol):
     MESSAGES: Mapping[str, Table]
     PARTS: Mapping[str, Table]
     ROLE_PARTS: Mapping[str, frozenset[str]]
-    IMAGE_URL: Table
+    PART_BODIES: Mapping[str, Table]
+    DETAILS: frozenset[str]
     CALLS: Mapping[str, Table]
     CALL_BODIES: Mapping[str, Table]
     TOOLS: Mapping[str, Table]
     TOOL_BODIES: Mapping[str, Table]
     EFFORTS: frozenset[str]
     CHOICES: frozenset[str]
+    CHOICE_TYPES: frozenset[str]
+    MOST_STOPS: int
+    VALUES: Values
+    RANGES: Ranges
+    JSON_SCHEMA: Table
 
 
 class ChatMessage(msgspec.Struct, frozen=True, kw_only=True):
@@ -122,6 +129,7 @@ class ChatReader:
             misforms=(
                 *misforms("", members, self._forms.BODY),
                 *_tool_misforms(members.get("tools"), self._forms),
+                *_answer_misforms(members.get("response_format"), self._forms),
             ),
             units=(*self._opening(members), *(Unit(digest=m.digest, tokens=m.tokens) for m in messages)),
         )
@@ -158,10 +166,8 @@ class ChatReader:
         elif table is not None:
             faults += misforms("", data, table)
         for path, item in _items("content", data.get("content")):
-            faults += _form(path, item, forms.PARTS)
+            faults += _nested(path, item, forms.PARTS, forms.PART_BODIES)
             kind = text_of(mapping(item).get("type"))
-            if kind == "image_url" and isinstance(mapping(item).get("image_url"), dict):
-                faults += misforms(f"{path}.image_url", mapping(mapping(item)["image_url"]), forms.IMAGE_URL)
             if kind and (kind not in forms.PARTS or kind not in forms.ROLE_PARTS.get(role, forms.PARTS)):
                 misplaced.append(Misplaced(path, kind, kind in forms.PARTS))
         for path, item in _items("tool_calls", data.get("tool_calls")):
@@ -230,6 +236,16 @@ def _nested(
     body = mapping(item).get(kind)
     if kind in bodies and isinstance(body, dict):
         yield from misforms(f"{path}.{kind}", mapping(body), bodies[kind])
+
+
+def _answer_misforms(asked: object, forms: ChatForms) -> Iterator[Misform]:
+    if mapping(asked).get("type") == "json_schema":
+        place, schema = "response_format.json_schema", mapping(asked).get("json_schema")
+        yield from (
+            misforms(place, mapping(schema), forms.JSON_SCHEMA)
+            if isinstance(schema, dict)
+            else [Misform(place, "missing", "obj")]
+        )
 
 
 def _tool_misforms(tools: object, forms: ChatForms) -> Iterator[Misform]:

@@ -9,12 +9,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from foreword.testing.form import Table
+from foreword.testing.option_values import Ranges, Values
 
 BODY: Table = {
+    "access_programs": "list|null",
     "background": "bool|null",
+    "background_options": "obj|null",
     "comparison_response_id": "str|null",
     "context_management": "list|null",
     "conversation": "str|obj|null",
+    "image": "obj",
     "include": "list|null",
     "input": "str|list|null",
     "instructions": "str|null",
@@ -45,23 +49,42 @@ BODY: Table = {
     "user": "str|null",
 }
 
+# Options that are objects of known members.
+OPTIONS: Mapping[str, Table] = {
+    "reasoning": {
+        "context": "any",
+        "effort": "str|null",
+        "generate_summary": "str|null",
+        "mode": "any",
+        "summary": "str|null",
+    },
+    "text": {"format": "obj|null", "verbosity": "str|null"},
+}
 _ITEM: Table = {"type": "str!", "id": "str|null", "status": "str|null"}
 _CALL: Table = {**_ITEM, "call_id": "str!", "caller": "obj|null"}
 _CALL_NAMED: Table = {**_CALL, "name": "str!", "namespace": "str|null"}
 ITEMS: Mapping[str, Table] = {
     "message": {**_ITEM, "type": "str", "role": "str!", "content": "str|list!", "phase": "str|null"},
-    "function_call": {**_CALL_NAMED, "arguments": "str!"},
-    "function_call_output": {**_CALL, "output": "str|list!"},
-    "custom_tool_call": {**_CALL_NAMED, "input": "str!"},
+    "function_call": {**_CALL_NAMED, "arguments": "str!", "async": "bool|null"},
+    "function_call_output": {
+        **_CALL,
+        "output": "str|list!",
+        "name": "str|null",
+        "namespace": "str|null",
+    },
+    "custom_tool_call": {**_CALL_NAMED, "input": "str!", "async": "bool|null"},
     "custom_tool_call_output": {**_CALL, "output": "str|list!"},
+    # Without `status`, whatever the type says: "Unknown parameter: 'input[1].status'." (public reports, 2025-08 to
+    # 2026-08).
     "reasoning": {
-        **_ITEM,
+        "type": "str!",
+        "id": "str|null",
         "summary": "list!",
         "content": "list|null",
         "encrypted_content": "str|null",
     },
     "compaction": {**_ITEM, "encrypted_content": "str!"},
-    "compaction_trigger": {"type": "str!"},
+    "compaction_trigger": {"type": "str!", "id": "str|null"},
     "item_reference": {"type": "str|null", "id": "str!"},
     "additional_tools": {**_ITEM, "role": "str!", "tools": "list!"},
     "configuration_update": {**_ITEM, "reasoning": "obj|null", "text": "obj|null"},
@@ -149,6 +172,9 @@ TOOLS: Mapping[str, Table] = {
         "description": "str|null",
         "strict": "bool|null",
         "defer_loading": "bool",
+        "allowed_callers": "list|null",
+        "async": "bool|null",
+        "output_schema": "obj|null",
     },
     "custom": {
         "type": "str!",
@@ -156,6 +182,8 @@ TOOLS: Mapping[str, Table] = {
         "description": "str",
         "format": "obj",
         "defer_loading": "bool",
+        "allowed_callers": "list|null",
+        "async": "bool|null",
     },
 }
 HOSTED_TOOLS = frozenset(
@@ -164,6 +192,30 @@ HOSTED_TOOLS = frozenset(
     | {"web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"}
 )
 EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})
+_STATUSES = frozenset({"in_progress", "completed", "incomplete"})
+ITEM_VALUES: Mapping[str, Values] = {
+    "message": {"phase": frozenset({"commentary", "final_answer"}), "status": _STATUSES},
+    "function_call": {"status": _STATUSES},
+    "function_call_output": {"status": _STATUSES},
+    "additional_tools": {"role": frozenset({"developer"})},
+    "configuration_update": {
+        "reasoning.effort": EFFORTS,
+        "text.format.type": frozenset({"text", "json_object", "json_schema"}),
+    },
+}
+VALUES: Values = {
+    "text.format.type": frozenset({"text", "json_object", "json_schema"}),
+    "text.verbosity": frozenset({"low", "medium", "high"}),
+}
+RANGES: Ranges = {"temperature": (0, 2), "top_p": (0, 1), "top_logprobs": (0, 20)}
 CONTEXTS = frozenset({"auto", "current_turn", "all_turns"})
 CHOICES = frozenset({"none", "auto", "required"})
+# A choice that is an object: a tool of these types, or a list of them.
+CHOICE_TYPES = frozenset({"function", "custom", "allowed_tools", "computer_use"}) | HOSTED_TOOLS
+DETAILS = frozenset({"auto", "low", "high", "original"})
+INCLUDES = frozenset(
+    {"code_interpreter_call.outputs", "computer_call_output.output.image_url", "file_search_call.results"}
+    | {"message.input_image.image_url", "message.output_text.logprobs", "reasoning.encrypted_content"}
+    | {"web_search_call.action.sources", "web_search_call.results"}
+)
 ID_PREFIXES: Mapping[str, str] = {"message": "msg", "function_call": "fc", "reasoning": "rs"}

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from foreword.testing import openai_responses_forms as forms
 from foreword.testing.form import Misform, Problem
+from foreword.testing.openai_cache_options import mark_fault
+from foreword.testing.openai_limits import image_fault
 from foreword.testing.openai_responses_request import ResponsesRequest
+from foreword.testing.option_values import stray_values
 from foreword.testing.rule import Fault, Rule, fault
-from foreword.testing.wire import text_of
+from foreword.testing.wire import objects, text_of
 
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
-LONGEST_CALL_ID = 64
+LONGEST_ID = 64
 
 _KIND_NAMES = {
     "str": "a string",
@@ -41,7 +45,7 @@ def _item_kind(request: ResponsesRequest) -> Iterator[Fault]:
     for at, item in enumerate(request.items):
         for found in item.misplaced:
             if not found.path:
-                yield fault(f"input[{at}].type", kind=found.kind, allowed=_quoted(forms.ITEMS))
+                yield fault(f"input[{at}].type", kind=found.kind, allowed=quoted(forms.ITEMS))
 
 
 def _part_kind(request: ResponsesRequest) -> Iterator[Fault]:
@@ -51,7 +55,7 @@ def _part_kind(request: ResponsesRequest) -> Iterator[Fault]:
         )
         for found in item.misplaced:
             if found.path:
-                yield fault(f"input[{at}].{found.path}", kind=found.kind, allowed=_quoted(allowed))
+                yield fault(f"input[{at}].{found.path}", kind=found.kind, allowed=quoted(allowed))
 
 
 def _role(request: ResponsesRequest) -> Iterator[Fault]:
@@ -72,11 +76,55 @@ def _empty_call_id(request: ResponsesRequest) -> Iterator[Fault]:
             yield fault(f"input[{at}].call_id")
 
 
-def _call_id_length(request: ResponsesRequest) -> Iterator[Fault]:
+def _id_length(request: ResponsesRequest, member: str) -> Iterator[Fault]:
     for at, item in enumerate(request.items):
-        length = len(text_of(item.data.get("call_id")))
-        if length > LONGEST_CALL_ID:
-            yield fault(f"input[{at}].call_id", length=length)
+        length = len(text_of(item.data.get(member)))
+        if length > LONGEST_ID:
+            yield fault(f"input[{at}].{member}", length=length)
+
+
+def _image_parts(request: ResponsesRequest) -> Iterator[tuple[str, dict[str, Any]]]:
+    for at, item in enumerate(request.items):
+        for member in forms.PART_LISTS.get(item.kind, ()):
+            for index, part in enumerate(objects(item.data.get(member))):
+                if part.get("type") == "input_image":
+                    yield f"input[{at}].{member}[{index}]", part
+
+
+def _image(request: ResponsesRequest) -> Iterator[Fault]:
+    for path, part in _image_parts(request):
+        url = part.get("image_url")
+        problem = image_fault(url) if isinstance(url, str) else None
+        if problem:
+            yield fault(f"{path}.image_url", problem=problem)
+
+
+def _file_missing(request: ResponsesRequest) -> Iterator[Fault]:
+    for at, item in enumerate(request.items):
+        for member in forms.PART_LISTS.get(item.kind, ()):
+            for index, part in enumerate(objects(item.data.get(member))):
+                named = [part.get(name) for name in ("file_data", "file_id", "file_url")]
+                if part.get("type") == "input_file" and all(name is None for name in named):
+                    yield fault(f"input[{at}].{member}[{index}]")
+
+
+def _item_value(request: ResponsesRequest) -> Iterator[Fault]:
+    for at, item in enumerate(request.items):
+        for found in stray_values(item.data, forms.ITEM_VALUES.get(item.kind, {})):
+            yield found._replace(path=f"input[{at}].{found.path}")
+
+
+def _image_missing(request: ResponsesRequest) -> Iterator[Fault]:
+    for path, part in _image_parts(request):
+        if part.get("image_url") is None and part.get("file_id") is None:
+            yield fault(path)
+
+
+def _detail(request: ResponsesRequest) -> Iterator[Fault]:
+    for path, part in _image_parts(request):
+        detail = part.get("detail")
+        if isinstance(detail, str) and detail not in forms.DETAILS:
+            yield fault(f"{path}.detail", detail=detail)
 
 
 def _call_name(request: ResponsesRequest) -> Iterator[Fault]:
@@ -115,11 +163,14 @@ def _breakpoint(request: ResponsesRequest) -> Iterator[Fault]:
             parts = item.data.get(member)
             for index, part in enumerate(parts if isinstance(parts, list) else ()):
                 mark = part.get("prompt_cache_breakpoint") if isinstance(part, dict) else None
-                if isinstance(mark, dict) and mark.get("mode") != "explicit":
-                    yield fault(f"input[{at}].{member}[{index}].prompt_cache_breakpoint.mode")
+                wrong = mark_fault(mark)
+                if wrong:
+                    place = f"input[{at}].{member}[{index}].prompt_cache_breakpoint"
+                    yield fault(f"{place}.{wrong[0]}", allowed=wrong[1])
 
 
-def _quoted(names: Iterable[str]) -> str:
+def quoted(names: Iterable[str]) -> str:
+    """List names as an error does."""
     each = [f"'{name}'" for name in sorted(names)]
     return ", ".join([*each[:-1], f"and {each[-1]}"])
 
@@ -145,7 +196,7 @@ ITEM_RULES: tuple[Rule[ResponsesRequest], ...] = (
         code="member_unknown",
         text="Unknown parameter: '{path}'.",
         section="5.2",
-        evidence="I",
+        evidence="F",
         check=lambda request: _misformed(request, "extra"),
         error_code="unknown_parameter",
     ),
@@ -196,9 +247,58 @@ ITEM_RULES: tuple[Rule[ResponsesRequest], ...] = (
         text="Invalid '{path}': string too long. Expected a string with maximum length 64, but got a string "
         "with length {length} instead.",
         section="8",
-        evidence="I",
-        check=_call_id_length,
+        evidence="F",
+        check=lambda request: _id_length(request, "call_id"),
         error_code="string_above_max_length",
+    ),
+    Rule(
+        code="item_id_length",
+        text="Invalid '{path}': string too long. Expected a string with maximum length 64, but got a string "
+        "with length {length} instead.",
+        section="8",
+        evidence="F",
+        check=lambda request: _id_length(request, "id"),
+        error_code="string_above_max_length",
+    ),
+    Rule(
+        code="image",
+        text="Invalid '{path}'. {problem}",
+        section="5.2",
+        evidence="F",
+        check=_image,
+        error_code="invalid_value",
+    ),
+    Rule(
+        code="image_missing",
+        text="Invalid '{path}': expected one of 'image_url' or 'file_id'.",
+        section="5.2",
+        evidence="T",
+        check=_image_missing,
+        error_code="missing_required_parameter",
+    ),
+    Rule(
+        code="file_missing",
+        text="Invalid '{path}': expected one of 'file_data', 'file_id' or 'file_url'.",
+        section="5.2",
+        evidence="T",
+        check=_file_missing,
+        error_code="missing_required_parameter",
+    ),
+    Rule(
+        code="item_value",
+        text="Invalid value: '{value}'. Supported values are: {allowed}.",
+        section="5.2",
+        evidence="T",
+        check=_item_value,
+        error_code="invalid_value",
+    ),
+    Rule(
+        code="detail",
+        text="Invalid value: '{detail}'. Supported values are: 'auto', 'high', 'low', and 'original'.",
+        section="5.2",
+        evidence="T",
+        check=_detail,
+        error_code="invalid_value",
     ),
     Rule(
         code="call_name",
@@ -235,7 +335,7 @@ ITEM_RULES: tuple[Rule[ResponsesRequest], ...] = (
     ),
     Rule(
         code="breakpoint",
-        text="Invalid value at '{path}'. Supported values are: 'explicit'.",
+        text="Invalid value at '{path}'. Supported values are: {allowed}.",
         section="2.2",
         evidence="T",
         check=_breakpoint,

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any, cast
 
 from foreword.testing import openai_responses_forms as forms
 from foreword.testing.openai_cache_options import cache_faults
-from foreword.testing.openai_responses_item_rules import NAME
+from foreword.testing.openai_limits import many_tools, metadata_faults, names_json
+from foreword.testing.openai_responses_item_rules import NAME, quoted
 from foreword.testing.openai_responses_request import ResponsesRequest
+from foreword.testing.openai_schemas import function_fault, strict_fault
+from foreword.testing.option_values import out_of_range, stray_values
 from foreword.testing.rule import Fault, Rule, fault
 from foreword.testing.wire import mapping, objects, text_of
 
@@ -16,18 +20,27 @@ CACHE_LIFETIMES = ("30m", "12h")
 TRUNCATIONS = frozenset({"auto", "disabled"})
 
 
+def _offered(request: ResponsesRequest) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every tool with its place: those of the request, and those that an item brings later."""
+    yield from ((f"tools[{index}]", tool) for index, tool in enumerate(request.tools))
+    for at, item in enumerate(request.items):
+        if item.kind in {"additional_tools", "tool_search_output"}:
+            later = enumerate(objects(item.data.get("tools")))
+            yield from ((f"input[{at}].tools[{index}]", tool) for index, tool in later)
+
+
 def _tool_kind(request: ResponsesRequest) -> Iterator[Fault]:
-    for index, tool in enumerate(request.tools):
+    for path, tool in _offered(request):
         kind = text_of(tool.get("type"))
         if kind and kind not in forms.TOOLS and kind not in forms.HOSTED_TOOLS:
-            yield fault(f"tools[{index}].type", kind=kind)
+            yield fault(f"{path}.type", kind=kind)
 
 
 def _tool_name(request: ResponsesRequest) -> Iterator[Fault]:
-    for index, tool in enumerate(request.tools):
+    for path, tool in _offered(request):
         name = tool.get("name")
         if text_of(tool.get("type")) in forms.TOOLS and isinstance(name, str) and not NAME.fullmatch(name):
-            yield fault(f"tools[{index}].name")
+            yield fault(f"{path}.name")
 
 
 def _tool_names_unique(request: ResponsesRequest) -> Iterator[Fault]:
@@ -40,22 +53,69 @@ def _tool_names_unique(request: ResponsesRequest) -> Iterator[Fault]:
 
 
 def _tool_schema(request: ResponsesRequest) -> Iterator[Fault]:
-    for index, tool in enumerate(request.tools):
+    for path, tool in _offered(request):
         schema = mapping(tool.get("parameters"))
         if tool.get("type") == "function" and schema and schema.get("type") != "object":
-            yield fault(f"tools[{index}].parameters", name=tool.get("name"), kind=schema.get("type"))
+            yield fault(f"{path}.parameters", name=tool.get("name"), kind=schema.get("type"))
+
+
+def _schema_form(request: ResponsesRequest) -> Iterator[Fault]:
+    for path, tool in _offered(request):
+        function = tool.get("type") == "function"
+        problem = function_fault(tool.get("parameters"), strict=tool.get("strict") is True)
+        if function and problem:
+            yield fault(f"{path}.parameters", name=tool.get("name"), problem=problem)
+
+
+def _format(request: ResponsesRequest) -> dict[str, Any]:
+    return mapping(mapping(request.body.get("text")).get("format"))
+
+
+def _answer_schema(request: ResponsesRequest) -> Iterator[Fault]:
+    asked = _format(request)
+    problem = strict_fault(asked.get("schema")) if asked.get("strict") is True else None
+    if problem:
+        yield fault("text.format.schema", name=asked.get("name"), problem=problem)
+
+
+def _json_word(request: ResponsesRequest) -> Iterator[Fault]:
+    # The instructions are not looked at, and what a conversation holds is for the server to know.
+    if _format(request).get("type") != "json_object" or request.body.get("conversation"):
+        return
+    if not names_json(item.data.get("content") for _, item in request.context):
+        yield fault("text.format")
 
 
 def _choice(request: ResponsesRequest) -> Iterator[Fault]:
     choice = request.body.get("tool_choice")
+    kind = text_of(mapping(choice).get("type"))
     if isinstance(choice, str) and choice not in forms.CHOICES:
-        yield fault("tool_choice", choice=choice)
+        yield fault("tool_choice", choice=choice, allowed=quoted(forms.CHOICES))
+    elif isinstance(choice, dict) and kind not in forms.CHOICE_TYPES:
+        yield fault("tool_choice.type", choice=kind, allowed=quoted(forms.CHOICE_TYPES))
+
+
+def _background(request: ResponsesRequest) -> Iterator[Fault]:
+    if request.body.get("background") is True and not request.stored:
+        yield fault("background")
+
+
+def _include(request: ResponsesRequest) -> Iterator[Fault]:
+    wished = request.body.get("include")
+    for index, name in enumerate(cast("list[object]", wished) if isinstance(wished, list) else []):
+        if name not in forms.INCLUDES:
+            yield fault(f"include[{index}]", name=name, allowed=quoted(forms.INCLUDES))
+
+
+def _compacting(request: ResponsesRequest) -> Iterator[Fault]:
+    for index, edit in enumerate(objects(request.body.get("context_management"))):
+        if edit.get("type") != "compaction":
+            yield fault(f"context_management[{index}].type", kind=edit.get("type"))
 
 
 def _choice_name(request: ResponsesRequest) -> Iterator[Fault]:
     choice = mapping(request.body.get("tool_choice"))
-    offered = [tool for item in request.items for tool in objects(item.data.get("tools"))]
-    names = {text_of(tool.get("name")) for tool in (*request.tools, *offered)}
+    names = {text_of(tool.get("name")) for _, tool in _offered(request)}
     if text_of(choice.get("type")) in forms.TOOLS and text_of(choice.get("name")) not in names:
         yield fault("tool_choice", name=choice.get("name"))
 
@@ -124,7 +184,7 @@ OPTION_RULES: tuple[Rule[ResponsesRequest], ...] = (
         text="Invalid '{path}': string does not match pattern. Expected a string that matches the "
         "pattern '^[a-zA-Z0-9_-]+$'.",
         section="5.2",
-        evidence="I",
+        evidence="F",
         check=_tool_name,
         error_code="invalid_value",
     ),
@@ -145,8 +205,86 @@ OPTION_RULES: tuple[Rule[ResponsesRequest], ...] = (
         error_code="invalid_function_parameters",
     ),
     Rule(
+        code="schema_form",
+        text="Invalid schema for function '{name}': {problem}",
+        section="5.2",
+        evidence="F",
+        check=_schema_form,
+        error_code="invalid_function_parameters",
+    ),
+    Rule(
+        code="answer_schema",
+        text="Invalid schema for response_format '{name}': {problem}",
+        section="5.2",
+        evidence="F",
+        check=_answer_schema,
+        error_code="invalid_json_schema",
+    ),
+    Rule(
+        code="json_word",
+        text="Response input messages must contain the word 'json' in some form to use 'text.format' of type "
+        "'json_object'.",
+        section="5.2",
+        evidence="F",
+        check=_json_word,
+    ),
+    Rule(
+        code="tools_many",
+        text="Invalid '{path}': array too long. Expected an array with maximum length {limit}, but got an "
+        "array with length {count} instead.",
+        section="5.2",
+        evidence="F",
+        check=lambda request: many_tools(request.body),
+        error_code="array_above_max_length",
+    ),
+    Rule(
+        code="metadata",
+        text="Invalid '{path}': expected {problem}.",
+        section="5.2",
+        evidence="T",
+        check=lambda request: metadata_faults(request.body),
+    ),
+    Rule(
+        code="option_value",
+        text="Invalid value: '{value}'. Supported values are: {allowed}.",
+        section="5.2",
+        evidence="T",
+        check=lambda request: stray_values(request.body, forms.VALUES),
+        error_code="invalid_value",
+    ),
+    Rule(
+        code="option_range",
+        text="Invalid '{path}': decimal {word} value. Expected a value {side}, but got {value} instead.",
+        section="5.2",
+        evidence="T",
+        check=lambda request: out_of_range(request.body, forms.RANGES),
+    ),
+    Rule(
+        code="background",
+        text="Background mode requires store=true.",
+        section="5.2",
+        evidence="I",
+        check=_background,
+    ),
+    Rule(
+        code="include",
+        text="Invalid value: '{name}'. Supported values are: {allowed}.",
+        section="5.2",
+        evidence="T",
+        check=_include,
+        error_code="invalid_value",
+    ),
+    Rule(
+        code="compacting",
+        text="Invalid value: '{kind}'. Supported values are: 'compaction'.",
+        section="5.3",
+        evidence="T",
+        check=_compacting,
+        error_code="invalid_value",
+    ),
+    Rule(
         code="choice",
-        text="Invalid value: '{choice}'. Supported values are: 'none', 'auto', and 'required'.",
+        text="Invalid value: '{choice}'. Supported values are: {allowed}.",
         section="5.2",
         evidence="T",
         check=_choice,

@@ -55,7 +55,11 @@ class ResponsesReader:
             body=members,
             facts=self._facts,
             items=items,
-            misforms=(*misforms("", members, forms.BODY), *_tool_misforms(members.get("tools"))),
+            misforms=(
+                *misforms("", members, forms.BODY),
+                *_option_misforms(members),
+                *_tool_misforms(members.get("tools")),
+            ),
             opening=tuple(self._opening(members)),
         )
 
@@ -196,6 +200,12 @@ def _item_misforms(
     # The server names what is missing before it looks at what is unknown.
     strict = not is_open and all(misform.problem != "missing" for misform in found)
     return [misform for misform in found if strict or misform.problem != "extra"]
+
+
+def _option_misforms(members: Mapping[str, Any]) -> Iterator[Misform]:
+    for name, table in forms.OPTIONS.items():
+        if isinstance(members.get(name), dict):
+            yield from misforms(name, mapping(members[name]), table)
 
 
 def _tool_misforms(tools: object) -> Iterator[Misform]:
