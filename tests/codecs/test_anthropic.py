@@ -220,8 +220,8 @@ def test_a_block_in_a_place_it_cant_have_is_told_as_text(block: Block, role: Rol
 
 def test_foreign_members_are_sent_on_their_own_wire_only() -> None:
     """Members of another wire stay behind."""
-    block = Text(text="a", extra={"citations": [1]})
-    assert sent(block, wire="anthropic") == [{"type": "text", "text": "a", "citations": [1]}]
+    block = Text(text="a", extra={"new": [1]})
+    assert sent(block, wire="anthropic") == [{"type": "text", "text": "a", "new": [1]}]
     assert sent(block, wire="openai-chat") == sent(block) == [{"type": "text", "text": "a"}]
     tool = ToolSpec(name="t", schema={"type": "object"}, extra={"anthropic": {"strict": True}, "x": {"y": 1}})
     assert json.loads(CODEC.tool(tool).data) == {
@@ -455,3 +455,17 @@ def test_usage_members_without_a_bucket_survive() -> None:
     response = CODEC.decode_response(body | {"usage": {"input_tokens": 1, "service_tier": "batch"}})
     assert response.extra == {"usage": {"service_tier": "batch"}}
     assert CODEC.encode_response(response)["usage"]["service_tier"] == "batch"
+
+
+@pytest.mark.parametrize("toolset", ["mail", None])
+def test_a_result_names_the_toolset_of_its_call(toolset: str | None) -> None:
+    """Refused by the provider otherwise; a result that a caller or a repair gives can't know it."""
+    use: dict[str, Any] = {"type": "tool_use", "id": "t1", "name": "f", "input": {}}
+    if toolset is not None:
+        use["toolset_name"] = toolset
+    (asked,) = CODEC.decode_messages([{"role": "assistant", "content": [use]}])
+    given = ToolResult(
+        call_id="t1", content=(Text(text="ok"),), extra={"anthropic": {"toolset_name": "other"}}
+    )
+    (piece,) = CODEC.results([given], asked)
+    assert json.loads(piece.data).get("toolset_name") == toolset

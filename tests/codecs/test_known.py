@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import types
 from collections.abc import Iterator
@@ -19,7 +20,8 @@ from openai.types.responses import (
 )
 
 from foreword.codecs import CODECS, codec
-from foreword.codecs.known import KNOWN
+from foreword.codecs.known import KNOWN, OWNERS, PLACES
+from foreword.core.block import Message, Opaque, Role, Text, ToolResult
 
 UNIONS = {
     "anthropic": (
@@ -80,3 +82,68 @@ def test_every_part_of_gemini_is_a_member_of_the_sdks() -> None:
 def test_every_codec_has_its_table(wire: str) -> None:
     """By the name of its wire."""
     assert codec(wire).known == KNOWN[wire]
+
+
+def test_places_and_owners_are_of_the_tables() -> None:
+    """A place is said of a known type, and a member is a known wire's; one type only an error text tells of."""
+    for wire, places in PLACES.items():
+        assert set(places) <= KNOWN[wire] | {"input_audio"}
+    assert set().union(*OWNERS.values()) <= set(CODECS)
+
+
+@pytest.mark.parametrize(
+    "wire, role, raw, told",
+    [
+        (
+            "anthropic",
+            "assistant",
+            {"type": "document", "source": {"type": "url", "url": "https://example.com/a.pdf"}},
+            "[document of anthropic",
+        ),
+        ("anthropic", "user", {"type": "tool_reference", "tool_name": "t"}, "[tool_reference of anthropic"),
+        ("openai-chat", "assistant", {"type": "file", "file": {"file_id": "f"}}, "[file of openai-chat"),
+        ("openai-chat", "user", {"type": "refusal", "refusal": "no"}, "no"),
+        ("openai-responses", "assistant", {"type": "input_file", "file_id": "f"}, "[input_file of"),
+        ("openai-responses", "user", {"type": "refusal", "refusal": "no"}, "no"),
+    ],
+)
+def test_a_block_where_its_wire_takes_none_is_told(
+    wire: str, role: Role, raw: dict[str, Any], told: str
+) -> None:
+    """In its words, where these are all that it holds; and the manifest lists it."""
+    block = Opaque(wire=wire, form=raw["type"], raw=json.dumps(raw))
+    (piece,) = codec(wire).message(Message(role=role, blocks=(block,), wire=wire), thinking=True)
+    assert piece.text.startswith(told)
+    assert piece.lost
+
+
+@pytest.mark.parametrize("wire", sorted(set(CODECS) - {"openai-chat"}))
+def test_members_that_lists_kept_for_another_wire_stay_behind(wire: str) -> None:
+    """One that nobody knows is sent, as providers add members; one that is known for another wire's is refused."""
+    extra = {"reasoning_content": "r", "tool_calls": [], "new": 1}
+    (piece,) = codec(wire).message(
+        Message(role="user", blocks=(Text(text="a", extra=extra),), wire=wire), thinking=True
+    )
+    assert b"reasoning_content" not in piece.data
+    assert b"tool_calls" not in piece.data
+    assert b'"new":1' in piece.data
+
+
+def test_only_the_model_cites() -> None:
+    """A text with citations is refused in what a user says; the model's keeps its own."""
+    text = Text(text="a", extra={"citations": [{"type": "char_location"}]})
+    for role, result in (("user", True), ("user", False), ("assistant", False)):
+        block = ToolResult(call_id="c", content=(text,)) if result else text
+        (piece,) = codec("anthropic").message(
+            Message(role=role, blocks=(block,), wire="anthropic"), thinking=True
+        )
+        assert (b"citations" in piece.data) == (role == "assistant")
+        assert bool(piece.lost) == (role == "user")
+
+
+@pytest.mark.parametrize("id_, kept", [("msg_1", True), ("x", False)])
+def test_an_id_of_a_clients_own_is_no_item_of_the_provider(id_: str, kept: bool) -> None:
+    """It is refused where it names none; the provider's stays."""
+    (message,) = codec("openai-responses").decode_messages([{"role": "user", "content": "a", "id": id_}])
+    (piece,) = codec("openai-responses").message(message, thinking=True)
+    assert (b'"id"' in piece.data) == kept

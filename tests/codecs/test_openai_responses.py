@@ -192,7 +192,7 @@ def test_an_unknown_item_is_sent_as_it_came(item: dict[str, Any]) -> None:
     "item",
     [
         {"role": "user", "content": "a"},
-        {"type": "message", "role": "user", "content": "a", "id": "m", "status": "completed"},
+        {"type": "message", "role": "user", "content": "a", "id": "msg_1", "status": "completed"},
         {"role": "developer", "content": "a"},
         {"role": "assistant", "content": "a"},
         {"type": "message", "role": "assistant", "content": "a"},
@@ -251,6 +251,20 @@ def test_a_result_answers_in_the_kind_of_its_call() -> None:
         {"type": "custom_tool_call_output", "call_id": "c", "output": "(no output)"},
     ]
     assert [(piece.role, piece.source) for piece in pieces] == [("tool", 0), ("tool", 1)]
+
+
+@pytest.mark.parametrize("kind", ["function_call", "custom_tool_call"])
+def test_a_result_in_the_kind_of_another_call_takes_that_of_its_own(kind: str) -> None:
+    """Some clients answer every call in one form; the provider finds no output for such a call."""
+    (asked,) = CODEC.decode_messages([CALLED if kind == "function_call" else CUSTOM])
+    other = {"function_call": "custom_tool_call", "custom_tool_call": "function_call"}[kind]
+    id_ = next(block.id for block in asked.blocks if isinstance(block, ToolCall))
+    (said,) = CODEC.decode_messages([{"type": f"{other}_output", "call_id": id_, "output": "x"}])
+    (result,) = said.blocks
+    assert isinstance(result, ToolResult)
+    named = ToolResult(call_id=id_, content=result.content, extra={WIRE: result.extra or {}})
+    (piece,) = CODEC.results([named], asked)
+    assert json.loads(piece.data)["type"] == f"{kind}_output"
 
 
 def test_results_hold_pictures_and_tell_failure_in_words() -> None:

@@ -8,8 +8,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from foreword.codecs import CODECS, codec
 from foreword.codecs.parts import IMAGE_TOKENS, call_id, image_cost, inline_image, members, opaque_reading
-from foreword.core.block import Image, Opaque
+from foreword.core.block import Image, Message, Opaque
 
 
 @given(st.text(max_size=60), st.text(max_size=60))
@@ -73,3 +74,24 @@ def test_a_picture_costs_by_its_size() -> None:
         Image(url="https://example.com/a.png"),
     ):
         assert image_cost(image, "openai") == IMAGE_TOKENS
+
+
+@pytest.mark.parametrize(
+    "url, wires",
+    [
+        ("https://example.com/a.png", set(CODECS)),
+        ("HTTP://example.com/a.png", set(CODECS) - {"anthropic"}),
+        ("gs://bucket/a.png", {"gemini"}),
+        ("file:///tmp/a.png", {"openai-chat"}),
+        ("a.png", set[str]()),
+        ("https://", set[str]()),
+    ],
+)
+@pytest.mark.parametrize("wire", CODECS)
+def test_an_address_that_no_server_fetches_is_told(wire: str, url: str, wires: set[str]) -> None:
+    """With it every request would be refused; the model is told where the picture is."""
+    message = Message(role="user", blocks=(Image(url=url),))
+    (piece,) = codec(wire).message(message, thinking=True)
+    assert (piece.lost == ()) == (wire in wires)
+    assert url in piece.data.decode()
+    assert piece.text.startswith(f"[image {url}") == (wire not in wires)

@@ -133,12 +133,18 @@ def body_with_tool(wire: str) -> bytes:
     """Write a request with one tool by hand."""
     tool = {
         "anthropic": {"name": "t", "input_schema": {"type": "object"}},
-        "openai-chat": {"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}},
-        "deepseek": {"type": "function", "function": {"name": "t", "parameters": {"type": "object"}}},
+        "openai-chat": {
+            "type": "function",
+            "function": {"name": "t", "parameters": {"type": "object", "properties": {}}},
+        },
+        "deepseek": {
+            "type": "function",
+            "function": {"name": "t", "parameters": {"type": "object", "properties": {}}},
+        },
         "openai-responses": {
             "type": "function",
             "name": "t",
-            "parameters": {"type": "object"},
+            "parameters": {"type": "object", "properties": {}},
             "strict": True,
         },
         "gemini": {"functionDeclarations": [{"name": "t", "parameters": {"type": "OBJECT"}}]},

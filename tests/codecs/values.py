@@ -48,14 +48,17 @@ def anthropic_messages() -> st.SearchStrategy[Message]:
         ToolResult, call_id=ids, content=st.lists(text_blocks, max_size=3).map(tuple), is_error=st.just(True)
     )
     thinking = st.builds(Thinking, text=st.just("") | texts, signature=ids) | st.builds(Thinking, data=ids)
-    unknown = st.builds(
-        lambda members: Opaque(
-            wire="anthropic", form="document", raw=compact({"type": "document", "source": members}).decode()
-        ),
-        objects,
+    documents, fallbacks = (
+        st.builds(
+            lambda members, form=form: Opaque(
+                wire="anthropic", form=form, raw=compact({"type": form, "source": members}).decode()
+            ),
+            objects,
+        )
+        for form in ("document", "fallback")
     )
-    user = st.lists(text_blocks | images | results | unknown, min_size=1, max_size=4)
-    assistant = st.lists(text_blocks | thinking | calls | unknown, min_size=1, max_size=4)
+    user = st.lists(text_blocks | images | results | documents, min_size=1, max_size=4)
+    assistant = st.lists(text_blocks | thinking | calls | fallbacks, min_size=1, max_size=4)
     return st.one_of(
         user.map(lambda blocks: Message(role="user", blocks=tuple(blocks), wire="anthropic")),
         assistant.map(lambda blocks: Message(role="assistant", blocks=tuple(blocks), wire="anthropic")),

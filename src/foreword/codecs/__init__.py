@@ -7,7 +7,7 @@ Imports `foreword.core` only and knows nothing of the compiler.
 from __future__ import annotations
 
 from importlib import import_module
-from typing import cast
+from typing import Any, cast
 
 from foreword.codecs.decoded import WireCodec
 from foreword.errors import InvalidArgument, UnknownWire
@@ -29,11 +29,14 @@ ALTERNATING = {
 }
 """Wire -> its codec for servers on which user and assistant must take turns; one that merges neighbours anyway is its
 own. A list of items, as of OpenAI Responses, has no turns."""
+EXACT = frozenset({"openai-chat"})
+"""Wires on which some servers take members of their own, and others refuse them."""
 
 
-def codec(wire: str, *, alternating: bool = False) -> WireCodec:
+def codec(wire: str, *, alternating: bool = False, exact: bool = False) -> WireCodec:
     """Return the codec of a wire; ``alternating``: for a server that refuses two neighbours of one role.
 
+    ``exact``: for one that refuses members which the wire's API doesn't have, where servers of the wire differ in that.
     Raises: UnknownWire, which lists the known ones; InvalidArgument for a wire that has no turns.
     """
     if wire not in CODECS:
@@ -43,4 +46,5 @@ def codec(wire: str, *, alternating: bool = False) -> WireCodec:
         raise InvalidArgument("codec", "alternating", True, takes)
     found = (ALTERNATING if alternating else CODECS)[wire]
     module, _, name = found.partition(":")
-    return cast(WireCodec, getattr(import_module(module), name)())
+    made: type[Any] = getattr(import_module(module), name)
+    return cast(WireCodec, made(exact=True) if exact and wire in EXACT else made())

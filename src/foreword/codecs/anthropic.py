@@ -7,12 +7,24 @@ share one wire message, as the provider would merge them anyway.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
 from msgspec.structs import replace
 
-from foreword.codecs.anthropic_blocks import ID_LIMIT, PLACES, WIRE, Form, Told, beside, block_form, told
+from foreword.codecs.anthropic_blocks import (
+    ID_LIMIT,
+    PLACES,
+    TOOLSET,
+    WIRE,
+    Form,
+    Told,
+    beside,
+    block_form,
+    in_toolset,
+    told,
+)
 from foreword.codecs.anthropic_decode import (
     decode_marks,
     decode_messages,
@@ -38,8 +50,9 @@ from foreword.codecs.late import (
     named_betas,
 )
 from foreword.codecs.links import link_of
-from foreword.codecs.parts import members, tool_name
-from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolResult, ToolSpec
+from foreword.codecs.parts import members, tool_members, tool_name
+from foreword.codecs.tool_schema import function_schema
+from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
 from foreword.errors import MalformedRequest
@@ -58,6 +71,8 @@ COUNTED_KEYS = frozenset({"output_config", "output_format"})
 _UNMARKABLE = frozenset({"mcp_tool_listing", "fallback"})
 """Blocks without a member for a cache mark (SDK types anthropic 2.14.0); thinking has none either."""
 RESERVED = frozenset({"model", "max_tokens", "tools", "system", "messages"})
+PROPERTY = re.compile(r"[a-zA-Z0-9_.-]{1,64}")
+"""The name of a property in a tool's schema (error text `Property keys should match pattern`, 2026)."""
 EFFORT = "late_effort"
 DEFERRED = "defer_loading"
 
@@ -69,7 +84,7 @@ class AnthropicCodec(NothingLate):
     """Encode to the Anthropic Messages wire and read it. Stateless."""
 
     wire = WIRE
-    version = 2
+    version = 3
     message_tokens = 3
     """The provider publishes no rule; the figure of the Chat wire, corrected by calibration."""
     tools_tokens = 350
@@ -102,25 +117,32 @@ class AnthropicCodec(NothingLate):
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool."""
-        data = compact(self._tool(tool))
-        return Piece(section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode())
+        value, lost = self._tool(tool)
+        data = compact(value)
+        return Piece(
+            section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode(), lost=lost
+        )
 
-    def _tool(self, tool: ToolSpec) -> dict[str, Any]:
-        """Write a tool; one of the provider's own (its type is no `custom`) is sent as its members stand."""
-        extra = members(tool.extra, WIRE, own=False)
+    def _tool(self, tool: ToolSpec) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Write a tool, and say what got lost; one of the provider's own (its type is no `custom`) is sent as its
+
+        members stand.
+        """
+        extra = tool_members(tool.extra, WIRE)
         extra.pop(DEFERRED, None)
+        lost: tuple[str, ...] = ()
         if extra.get("type", "custom") != "custom":
             value = extra
         else:
             value: dict[str, Any] = {"name": tool_name(tool.name)}
             if tool.description:
                 value["description"] = tool.description
-            value["input_schema"] = tool.schema or {"type": "object", "properties": {}}
+            value["input_schema"], lost = function_schema(tool.schema, full=False, key=PROPERTY)
             value |= extra
-        return value | {DEFERRED: True} if tool.deferred else value
+        return value | {DEFERRED: True} if tool.deferred else value, lost
 
     def searches(self, tool: ToolSpec) -> bool:
-        kind = members(tool.extra, WIRE, own=False).get("type")
+        kind = tool_members(tool.extra, WIRE).get("type")
         return isinstance(kind, str) and kind.startswith("tool_search_tool_")
 
     def system(self, block: Text) -> Piece:
@@ -152,7 +174,7 @@ class AnthropicCodec(NothingLate):
             if isinstance(block, Told) and role not in PLACES[type(block)]:
                 form = told(block, role)
             else:
-                form = block_form(block, own=own, files=role == "user")
+                form = block_form(block, own=own, role=role)
             pieces.append(_piece(role, block, form, index))
         while pieces and pieces[-1].kind == "thinking":
             pieces.pop()  # an answer that was cut there: no message may end in reasoning
@@ -167,10 +189,16 @@ class AnthropicCodec(NothingLate):
     def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
         """Encode results as blocks of one user message, in order, then what failed ones hold beside text.
 
-        `source` is the index of the result.
+        `source` is the index of the result. A result names the toolset of its call, or none.
         """
+        own = asked is not None and asked.wire == WIRE
+        sets = {
+            block.id: members(block.extra, WIRE, own=own).get(TOOLSET)
+            for block in (asked.blocks if asked is not None else ())
+            if isinstance(block, ToolCall)
+        }
         pieces = [
-            _piece("user", result, block_form(result, own=False), index)
+            _piece("user", result, in_toolset(block_form(result, own=False), sets.get(result.call_id)), index)
             for index, result in enumerate(results)
         ]
         for index, result in enumerate(results):
@@ -183,7 +211,7 @@ class AnthropicCodec(NothingLate):
             for name in removed
         ]
         new = [
-            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": self._tool(tool)}}
+            {"type": "tool_addition", "tool": {"type": "tool_definition", "definition": self._tool(tool)[0]}}
             for tool in added
         ]
         return [

@@ -6,13 +6,16 @@ from typing import Any, Final, cast
 
 import msgspec
 
+from foreword.codecs.known import stands
 from foreword.codecs.parts import (
     PDF,
     call_id,
     document_tokens,
+    fetched,
     image_cost,
     json_object,
     members,
+    misplaced,
     object_arguments,
     opaque_reading,
     pdf_of,
@@ -35,6 +38,10 @@ PLACES: dict[type[Block], set[str]] = {
 }
 """The roles in whose messages a block may stand; elsewhere it is told as text. Others may stand anywhere."""
 Told = Image | ToolCall | ToolResult
+CITATIONS = "citations"
+"""A member of texts that only the model's may have (anthropic-version 2026-10-21)."""
+TOOLSET = "toolset_name"
+"""A member of calls, which the result repeats."""
 BESIDE = frozenset({"image", "document", "search_result"})
 """Blocks that a user's message takes as well as a result does."""
 
@@ -48,16 +55,18 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
 
 
-def block_form(block: Block, *, own: bool, files: bool = True) -> Form:
-    """Put one block into the wire's form, wherever it is to stand.
+def block_form(block: Block, *, own: bool, role: str = "user") -> Form:
+    """Put one block into the wire's form, as it stands in a message of `role` ("tool": in a result).
 
-    `own`: the foreign members in it are this wire's. `files`: a document may stand there. An empty text gives an
-    empty text: leaving it out is the message's business.
+    `own`: the foreign members in it are this wire's. An empty text gives an empty text: leaving it out is the
+    message's business.
     """
     match block:
         case Text(text=text):
             extra = members(block.extra, WIRE, own=own)
-            return Form(value={"type": "text", "text": text, **extra}, text=text)
+            cited = role != "assistant" and extra.pop(CITATIONS, None)
+            lost = (f"citations in a message of role {role}",) if cited else ()
+            return Form(value={"type": "text", "text": text, **extra}, text=text, lost=lost)
         case Thinking():
             return _thinking(block, own=own)
         case Image():
@@ -67,10 +76,12 @@ def block_form(block: Block, *, own: bool, files: bool = True) -> Form:
         case ToolResult():
             return _result(block, own=own)
         case Opaque(wire=wire, raw=raw):
-            if wire != WIRE and files and (data := pdf_of(block)) is not None:
+            if wire != WIRE and role in ("user", "tool") and (data := pdf_of(block)) is not None:
                 return _pdf(block, data)
             if wire != WIRE or not json_object(raw):
                 return _told(stand_in(block), f"a block of type {block.form}")
+            if not stands(block, WIRE, role):
+                return _told(misplaced(block), f"{block.form} in a message of role {role}")
             text, tokens = opaque_reading(block)
             return Form(value=msgspec.Raw(utf8(raw.strip())), text=text, media_tokens=tokens)
 
@@ -107,7 +118,7 @@ def _image(block: Image, *, own: bool) -> Form:
     image = shown_image(block)
     if image.data is not None and image.media_type in IMAGE_TYPES:
         source = {"type": "base64", "media_type": image.media_type, "data": image.data}
-    elif image.data is None and image.url is not None:
+    elif image.data is None and fetched(image, WIRE):
         source = {"type": "url", "url": image.url}
     else:
         return _told(stand_in(image), f"an image of type {image.media_type or 'unknown'}")
@@ -134,9 +145,15 @@ def _call(block: ToolCall, *, own: bool) -> Form:
     return Form(value={**value, **extra}, text=f"{block.name}\n{arguments}", lost=lost)
 
 
+def in_toolset(form: Form, toolset: Any) -> Form:
+    """Return a result's form that names the toolset of its call; None: the call is of none."""
+    value = {name: member for name, member in form.value.items() if name != TOOLSET}
+    return msgspec.structs.replace(form, value=value if toolset is None else value | {TOOLSET: toolset})
+
+
 def _result(block: ToolResult, *, own: bool) -> Form:
     forms = [
-        (part, block_form(part, own=own))
+        (part, block_form(part, own=own, role="tool"))
         for part in block.content
         if not (isinstance(part, Text) and not part.text.strip())
     ]

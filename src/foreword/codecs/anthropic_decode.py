@@ -8,6 +8,7 @@ from typing import Any, cast
 from foreword.codecs.anthropic_blocks import WIRE, block_form
 from foreword.codecs.decoded import Mark, Request, Response
 from foreword.codecs.doubts import counted
+from foreword.codecs.foreign_blocks import foreign_block, no_chat_calls
 from foreword.codecs.reading import At, are_blocks, others
 from foreword.core.block import (
     Block,
@@ -148,7 +149,7 @@ def encode_response(response: Response) -> dict[str, Any]:
         }
     if usage.reasoning is not None:
         written["output_tokens_details"] = {"thinking_tokens": usage.reasoning}
-    forms = [block_form(block, own=own, files=False).value for block in response.message.blocks]
+    forms = [block_form(block, own=own, role="assistant").value for block in response.message.blocks]
     head = {"id": response.response_id, "type": "message", "role": "assistant", "model": response.model}
     content = [At(WIRE, response=True).body(compact(form)) for form in forms]
     body = {**head, "content": content, "stop_reason": response.stop_reason, "stop_sequence": None, **extra}
@@ -188,6 +189,7 @@ def usage_from(usage: Mapping[str, Any]) -> Usage:
 
 def _message(value: Any, at: At, marks: list[Mark], index: int) -> Message:
     members = at.mapping(value)
+    no_chat_calls(members, at, "blocks of type tool_use")
     role = at.string(members, "role")
     if role not in ROLES:
         raise (at / "role").fault(f"unknown role {role!r}")
@@ -230,10 +232,10 @@ def _block(value: Any, at: At, found: list[str | None]) -> Block:
             )
         case "tool_result":
             return _result(members, at, found)
-        case "image" if (image := _image(members, at)) is not None:
+        case "image" if "source" in members and (image := _image(members, at)) is not None:
             return image
         case _:
-            return _opaque(members, at, kind, found)
+            return foreign_block(members, kind, at) or _opaque(members, at, kind, found)
 
 
 def _result(members: dict[str, Any], at: At, found: list[str | None]) -> ToolResult:

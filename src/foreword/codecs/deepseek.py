@@ -37,7 +37,7 @@ class DeepSeekCodec(OpenAIChatCodec):
     """Encode to the DeepSeek Chat wire and read it. Stateless."""
 
     wire = WIRE
-    version = 2
+    version = 3
     known = KNOWN[WIRE]
     marks_end = False
     key_layers: Mapping[str, Layer] = {

@@ -24,7 +24,7 @@ from foreword.codecs.gemini_parts import ID_LIMIT, SIGNATURE, WIRE, Form, messag
 from foreword.codecs.keys import key_pieces
 from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
-from foreword.codecs.parts import lettered_name, members
+from foreword.codecs.parts import lettered_name, members, tool_members
 from foreword.core.block import Block, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
@@ -57,7 +57,7 @@ class GeminiCodec(NothingLate):
     """Encode to the Gemini generateContent wire and read it. Stateless."""
 
     wire = WIRE
-    version = 2
+    version = 3
     known = KNOWN[WIRE]
     reasoning_blocks = True
     call_path = ("functionCall", "id")
@@ -89,7 +89,7 @@ class GeminiCodec(NothingLate):
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool as a function's declaration; one of the provider's own is sent as its members stand."""
-        extra = members(tool.extra, WIRE, own=False)
+        extra = tool_members(tool.extra, WIRE)
         served = bool(extra) and not tool.description and not tool.schema and tool.name in extra
         value: dict[str, Any] = {"name": lettered_name(tool.name)}
         if tool.description:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any, TypeVar
 
 from foreword.codecs.decoded import Request, Response
 from foreword.codecs.doubts import counted
+from foreword.codecs.foreign_blocks import foreign_block, foreign_part
 from foreword.codecs.gemini_parts import SIGNATURE, WIRE, message_forms
-from foreword.codecs.gemini_plain import plain
+from foreword.codecs.gemini_plain import TYPE, foreign, plain
 from foreword.codecs.reading import At, others
 from foreword.core.block import (
     Block,
@@ -26,6 +27,7 @@ from foreword.core.canonical import compact, lossless
 from foreword.core.request import Params
 from foreword.core.usage import Usage
 
+T = TypeVar("T")
 ROLES: dict[str, Role] = {"user": "user", "model": "assistant", "function": "user"}
 _WORDS = {"text", "thought", SIGNATURE}
 """Members of a part that is words; one of these alone is none of another kind though its text is null."""
@@ -184,12 +186,16 @@ def _message(value: Any, at: At) -> Message:
     role = at.text(found, "role") or "user"
     if role not in ROLES:
         raise (at / "role").fault(f"unknown role {role!r}")
+    if "content" in found:
+        raise (at / "content").fault("a message of another wire; this one takes a list of parts")
     parts = (at / "parts").items(found.get("parts") or ())
     blocks = [_part((at / "parts" / i).mapping(part), at / "parts" / i) for i, part in enumerate(parts)]
     return Message(role=ROLES[role], blocks=tuple(blocks), wire=WIRE, extra=others(found, "role", "parts"))
 
 
 def _part(found: dict[str, Any], at: At) -> Block:
+    if foreign(found) and (block := _typed(found, at, foreign_block)) is not None:
+        return block
     if "text" in found and (found["text"] is not None or found.keys() <= _WORDS):
         text = at.text(found, "text") or ""
         if found.get("thought") is True:
@@ -239,12 +245,30 @@ def _result(found: dict[str, Any], inner: dict[str, Any], at: At) -> ToolResult:
     content: list[Text | Image | Opaque] = [Text(text=text)] if text else []
     parts = (place / "parts").items(inner.get("parts") or ())
     content += [
-        _media((place / "parts" / i).mapping(part), place / "parts" / i) for i, part in enumerate(parts)
+        _inside((place / "parts" / i).mapping(part), place / "parts" / i) for i, part in enumerate(parts)
     ]
     extra = others(found, "functionResponse") or {}
     if kept:
         extra["functionResponse"] = kept
     return ToolResult(call_id=id_, content=tuple(content), is_error=member == "error", extra=extra or None)
+
+
+def _inside(found: dict[str, Any], at: At) -> Text | Image | Opaque:
+    """Read a part of a result: a medium, or a part of another wire."""
+    return (_typed(found, at, foreign_part) if foreign(found) else None) or _media(found, at)
+
+
+def _typed(
+    found: dict[str, Any], at: At, read: Callable[[dict[str, Any], str, At], T | None]
+) -> T | Text | None:
+    """Read a part that names its type, as those of other wires do; None: it is this wire's all the same."""
+    kind = at.string(found, TYPE)
+    if kind == "text" and isinstance(found.get("text"), str):
+        return Text(text=found["text"])
+    part = read(found, kind, at)
+    if part is None and not at.response:
+        raise at.fault(f"a part of type {kind}; parts of this wire name no type")
+    return part
 
 
 def _media(found: dict[str, Any], at: At) -> Image | Opaque:
@@ -294,7 +318,7 @@ def _system(value: Any, at: At) -> tuple[Text, ...]:
     texts: list[Text] = []
     for i, part in enumerate(parts):
         found = (at / "parts" / i).mapping(part)
-        rest = others(found, "text")
+        rest = others(found, "text", TYPE)
         text = (at / "parts" / i).string(found, "text")
         texts.append(Text(text=text, extra={WIRE: rest} if rest else None))
     return tuple(texts)

@@ -11,6 +11,7 @@ from foreword.codecs.parts import (
     PDF,
     call_id,
     document_tokens,
+    fetched,
     image_cost,
     json_object,
     lettered_name,
@@ -163,7 +164,7 @@ def image_form(block: Image, *, own: bool) -> Form:
     kind = {"mimeType": image.media_type} if image.media_type else {}
     if image.data is not None:
         value = {"inlineData": {"mimeType": image.media_type or "image/png", "data": image.data}}
-    elif image.url is not None:
+    elif fetched(image, WIRE):
         value = {"fileData": {**kind, "fileUri": image.url}}
     else:
         return _told(stand_in(image), "an image without data")

@@ -26,6 +26,8 @@ FREE = frozenset(
     }
 )
 """Members whose names inside are the caller's."""
+TYPE = "type"
+"""The member by which a part of another wire names what it is."""
 _BYTES = frozenset({"data", "thoughtSignature"})
 _STANDARD = str.maketrans("-_", "+/")
 
@@ -40,6 +42,11 @@ def plain(value: Any, at: At) -> dict[str, Any]:
         raise at.fault("nested too deeply") from error
 
 
+def foreign(part: Any) -> bool:
+    """Whether a part is one of another wire, whose spelling stays; parts of this wire name no type."""
+    return isinstance(part, Mapping) and isinstance(cast(Mapping[str, Any], part).get(TYPE), str)
+
+
 def _plain(value: Any, *, sdk: bool) -> Any:
     dump = getattr(value, "model_dump", None)
     if callable(dump):
@@ -50,7 +57,11 @@ def _plain(value: Any, *, sdk: bool) -> Any:
         found: dict[str, Any] = {}
         for key, inner in cast(Mapping[Any, Any], value).items():
             name = _camel(str(key))
-            inner = inner if name in FREE else _plain(inner, sdk=sdk)
+            if name == "parts" and isinstance(inner, list | tuple):
+                parts = cast(Sequence[Any], inner)
+                inner = [part if foreign(part) else _plain(part, sdk=sdk) for part in parts]
+            elif name not in FREE:
+                inner = _plain(inner, sdk=sdk)
             found[name] = (
                 inner.translate(_STANDARD) if sdk and name in _BYTES and isinstance(inner, str) else inner
             )

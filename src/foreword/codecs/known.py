@@ -10,6 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from foreword.core.block import Opaque
+
 # fmt: off
 KNOWN: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({
@@ -39,3 +41,59 @@ KNOWN: Mapping[str, frozenset[str]] = {
 }
 # fmt: on
 """Wire -> the types of blocks, parts and items (on Gemini: the member that a part holds)."""
+
+_CHAT = frozenset({"openai-chat"})
+_OPENAI = _CHAT | {"openai-responses"}
+# fmt: off
+_OF_CHAT = (
+    "refusal", "audio", "function_call", "tool_calls", "tool_call_id", "images", "reasoning", "reasoning_content",
+    "reasoning_details", "thinking_blocks", "provider_specific_fields", "stop_reason", "finish_reason", "usage",
+)
+# fmt: on
+OWNERS: Mapping[str, frozenset[str]] = {
+    "cache_control": _CHAT | {"anthropic"},
+    "citations": _CHAT | {"anthropic"},
+    "is_error": frozenset({"anthropic"}),
+    "name": _CHAT | {"deepseek"},
+    "detail": _OPENAI | {"deepseek"},
+    "prompt_cache_breakpoint": _OPENAI,
+    "annotations": _OPENAI,
+    "logprobs": _OPENAI,
+    **dict.fromkeys(_OF_CHAT, _CHAT),
+}
+"""Member of a message or a block -> the wires that have it, or on which some servers do; of one that is not listed
+
+nothing is said: providers add members. Lists that were kept for another wire hold them.
+"""
+_SAID = frozenset({"user", "tool", "system", "developer"})
+PLACES: Mapping[str, Mapping[str, frozenset[str]]] = {
+    "anthropic": {
+        "image": frozenset({"user", "tool"}),
+        "document": frozenset({"user", "tool"}),
+        "search_result": frozenset({"user", "tool"}),
+        "tool_reference": frozenset({"tool"}),
+        "browser_state": frozenset({"tool"}),
+    },
+    "openai-chat": {
+        "input_audio": frozenset({"user"}),
+        "file": frozenset({"user"}),
+        "refusal": frozenset({"assistant"}),
+    },
+    "openai-responses": {
+        "input_image": _SAID,
+        "input_file": _SAID,
+        "input_audio": frozenset({"user", "system", "developer"}),
+        "refusal": frozenset(),
+        "output_text": frozenset(),
+    },
+}
+"""Wire -> type -> the roles in whose messages it may stand, "tool" being a result; other types may stand anywhere.
+
+Of OpenAI Responses: as a part. Its answers give a refusal and a text in an item, which is carried whole.
+"""
+
+
+def stands(block: Opaque, wire: str, role: str) -> bool:
+    """Whether a block of this wire may be sent as it came in a message of a role."""
+    roles = PLACES.get(wire, {}).get(block.form)
+    return block.wire == wire and (roles is None or role in roles)

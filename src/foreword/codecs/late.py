@@ -44,6 +44,7 @@ class NothingLate:
     marks_end: bool = False
     reasoning_blocks: bool = False
     refuses_moved: bool = False
+    exact: bool = False
     turns: Literal["", "alternate"] = ""
     late: frozenset[str] = frozenset()
     effort: tuple[str, ...] = ()

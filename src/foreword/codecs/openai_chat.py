@@ -7,10 +7,14 @@ user's message, where that has parts: a string is never made into parts for its 
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from foreword.codecs.chat_marks import decode_marks
+from foreword.codecs.chat_members import FUNCTION, MEMBERS, Table, known_members
 from foreword.codecs.decoded import Mark
 from foreword.codecs.keys import key_piece, key_pieces
 from foreword.codecs.known import KNOWN
@@ -35,7 +39,8 @@ from foreword.codecs.openai_chat_decode import (
     usage_from,
 )
 from foreword.codecs.openai_marks import part_marked, takes_mark
-from foreword.codecs.parts import members, tool_name
+from foreword.codecs.parts import NAME_LIMIT, members, tool_members, tool_name
+from foreword.codecs.tool_schema import function_schema
 from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
@@ -62,16 +67,24 @@ layer elsewhere is of the system layer.
 COUNTED_KEYS = frozenset({"response_format", "functions"})
 """Keys whose value (a schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "tools", "messages"})
+_NO_SPEAKER = re.compile(r"[\s<|\\/>]")
+"""What the name of who speaks may not hold (error text `string does not match pattern`, 2025)."""
 
 _OPEN = {"key": b"", "tool": b'"tools":[', "system": b'"messages":[', "message": b'"messages":['}
 _CLOSE = {"key": b"", "tool": b"]", "system": b"]", "message": b"]"}
 
 
 class OpenAIChatCodec(NothingLate):
-    """Encode to the OpenAI Chat Completions wire and read it. Stateless."""
+    """Encode to the OpenAI Chat Completions wire and read it.
+
+    ``exact``: the server refuses members that the wire's API doesn't have, so none is sent.
+    """
+
+    def __init__(self, *, exact: bool = False) -> None:
+        self.exact = exact
 
     wire: str = WIRE
-    version = 2
+    version = 3
     known: frozenset[str] = KNOWN[WIRE]
     call_path = ("tool_calls", "id")
     result_path = ("tool_call_id",)
@@ -107,7 +120,8 @@ class OpenAIChatCodec(NothingLate):
 
     def tool(self, tool: ToolSpec) -> Piece:
         """Encode a tool as a function; one of another type of this wire is sent as its members stand."""
-        extra = members(tool.extra, self.wire, own=False)
+        extra = tool_members(tool.extra, self.wire)
+        lost: tuple[str, ...] = ()
         if extra.get("type", "function") != "function":
             value = extra
         else:
@@ -115,17 +129,27 @@ class OpenAIChatCodec(NothingLate):
             if tool.description:
                 function["description"] = tool.description
             if tool.schema:
-                function["parameters"] = tool.schema
+                function["parameters"], lost = function_schema(tool.schema)
             function |= extra.pop("function", {})
             value = {"type": "function", "function": function, **extra}
+            value, gone = self._sent(value, FUNCTION)
+            lost += gone
         data = compact(value)
         return Piece(
-            section="tool", layer="tools", role="", kind="tool", data=data, text=data.decode(), markable=False
+            section="tool",
+            layer="tools",
+            role="",
+            kind="tool",
+            data=data,
+            text=data.decode(),
+            markable=False,
+            lost=lost,
         )
 
     def system(self, block: Text) -> Piece:
         """Encode a system block as a message of its own, of role `system` unless its extra says another."""
         value = {"role": "system", "content": block.text, **members(block.extra, self.wire, own=False)}
+        value, lost = self._sent(value, MEMBERS.get(str(value["role"]), MEMBERS["system"]))
         return Piece(
             section="system",
             layer="system",
@@ -134,7 +158,11 @@ class OpenAIChatCodec(NothingLate):
             data=compact(value),
             text=block.text,
             markable=False,
+            lost=lost,
         )
+
+    def _sent(self, value: dict[str, Any], table: Table) -> tuple[dict[str, Any], tuple[str, ...]]:
+        return known_members(value, table) if self.exact else (value, ())
 
     def message(self, message: Message, *, thinking: bool, params: Params | None = None) -> list[Piece]:
         """Encode a message as one piece; results in it come first, as messages of their own.
@@ -149,7 +177,7 @@ class OpenAIChatCodec(NothingLate):
         if message.role == "user":
             found = [(index, block) for index, block in blocks if isinstance(block, ToolResult)]
             sources = [index for index, _ in found]
-            pieces = _results([block for _, block in found], sources, self.wire, own=own)
+            pieces = self._results([block for _, block in found], sources, own=own)
             blocks = [(index, block) for index, block in blocks if not isinstance(block, ToolResult)]
         is_call = message.role == "assistant"
         calls = [
@@ -173,20 +201,22 @@ class OpenAIChatCodec(NothingLate):
             value["tool_calls"] = [call.value for call in calls]
         reasoning = self.reasoning(message, called=bool(calls), thinking=thinking, params=params)
         extra = members(message.extra, self.wire, own=own)
-        value |= reasoning | extra
+        if isinstance(name := extra.get("name"), str):
+            extra["name"] = _NO_SPEAKER.sub("_", name)[:NAME_LIMIT] or "_"
+        value, gone = self._sent(value | reasoning | extra, MEMBERS[message.role])
         thoughts = [block.text for _, block in blocks if isinstance(block, Thinking)]
         kept = not thoughts or list(reasoning.values()) == ["".join(thoughts)]
         forms = [*parts, *calls]
         # Some servers of this wire return their reasoning under this name and want it back.
-        told = [*reasoning.values(), str(extra.get("reasoning_content") or "")]
+        told = str(value.get("reasoning_content") or "")
         form = Form(
             value=value,
-            text=_lines([*told, *(form.text for form in forms)]),
+            text=_lines([told, *(form.text for form in forms)]),
             media_tokens=sum(form.media_tokens for form in forms),
-            lost=(*(() if kept else ("reasoning",)), *(word for form in forms for word in form.lost)),
+            lost=(*(() if kept else ("reasoning",)), *gone, *(word for form in forms for word in form.lost)),
         )
         whole = _piece(form, "tool_call" if calls else _kind(parts), blocks[0][0])
-        beside = _lines([*told, *(call.text for call in calls)])
+        beside = _lines([told, *(call.text for call in calls)])
         return [*pieces, *self.said(whole, form.value, _lines(part.text for part in parts), beside)]
 
     def said(self, whole: Piece, value: Mapping[str, Any], text: str, beside: str) -> list[Piece]:
@@ -204,7 +234,20 @@ class OpenAIChatCodec(NothingLate):
 
     def results(self, results: Sequence[ToolResult], asked: Message | None = None) -> list[Piece]:
         """Encode results as messages of role `tool`, in order, then one user message with their pictures."""
-        return _results(results, range(len(results)), self.wire, own=False)
+        return self._results(results, range(len(results)), own=False)
+
+    def _results(self, results: Sequence[ToolResult], sources: Sequence[int], *, own: bool) -> list[Piece]:
+        pieces: list[Piece] = []
+        for source, result in zip(sources, results, strict=True):
+            form = result_form(result, self.wire, own=own)
+            value, gone = self._sent(form.value, MEMBERS["tool"])
+            pieces.append(_piece(replace(form, value=value, lost=(*form.lost, *gone)), "tool_result", source))
+        if images := images_form(results, self.wire, own=own):
+            shown = [any(isinstance(part, Image) for part in result.content) for result in results]
+            value, gone = self._sent(images.value, MEMBERS["user"])
+            form = replace(images, value=value, lost=(*images.lost, *gone))
+            pieces.append(_piece(form, "image", sources[shown.index(True)]))
+        return pieces
 
     def opens(self, before: Unit | Piece | None, piece: Unit | Piece) -> bool:
         """Whether a piece begins a message: each one that is said is one."""
@@ -237,17 +280,6 @@ class OpenAIChatCodec(NothingLate):
     def mark(self, data: bytes, ttl: str | None) -> bytes:
         """Put an explicit breakpoint on a message's last part. `ttl`: "30m", "12h", or None: the default."""
         return part_marked(data, ttl)
-
-
-def _results(results: Sequence[ToolResult], sources: Sequence[int], wire: str, *, own: bool) -> list[Piece]:
-    pieces = [
-        _piece(result_form(result, wire, own=own), "tool_result", source)
-        for source, result in zip(sources, results, strict=True)
-    ]
-    if images := images_form(results, wire, own=own):
-        shown = [any(isinstance(part, Image) for part in result.content) for result in results]
-        pieces.append(_piece(images, "image", sources[shown.index(True)]))
-    return pieces
 
 
 def _lines(texts: Iterable[str]) -> str:

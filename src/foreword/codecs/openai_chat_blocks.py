@@ -7,14 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
+from foreword.codecs.known import stands
 from foreword.codecs.parts import (
     NO_TITLE,
     PDF_URL,
     call_id,
     document_tokens,
+    fetched,
     image_cost,
     json_object,
     members,
+    misplaced,
     object_arguments,
     opaque_reading,
     pdf_of,
@@ -57,7 +60,7 @@ def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
             image = shown_image(block)
             if image.data is not None:
                 url = f"data:{image.media_type or 'image/png'};base64,{image.data}"
-            elif image.url is not None:
+            elif fetched(image, wire):
                 url = image.url
             else:
                 return _told(stand_in(image), "an image without data")
@@ -66,6 +69,8 @@ def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
             value = {"type": "image_url", "image_url": inner, **extra}
             return Form(value=value, text="", media_tokens=image_cost(image, IMAGE_FAMILY))
         case Opaque(wire=origin, raw=raw) if origin == wire and json_object(raw):
+            if not stands(block, wire, role):
+                return _told(misplaced(block), f"{block.form} in a message of role {role}")
             text, tokens = opaque_reading(block)
             return Form(value=msgspec.json.decode(raw, type=dict[str, Any]), text=text, media_tokens=tokens)
         case Opaque() if role == "user" and wire == WIRE and (data := pdf_of(block)) is not None:

@@ -8,8 +8,9 @@ from typing import Any
 from foreword.codecs.chat_functions import with_tool_calls
 from foreword.codecs.decoded import Request, Response
 from foreword.codecs.doubts import counted
+from foreword.codecs.foreign_blocks import foreign_block, foreign_part
 from foreword.codecs.openai_chat_blocks import LIMITS, REASONING, WIRE, call_form, content, part_form
-from foreword.codecs.parts import inline_image, members
+from foreword.codecs.parts import inline_image, members, stand_in
 from foreword.codecs.reading import At, others
 from foreword.core.block import (
     Block,
@@ -214,15 +215,14 @@ def _message(found: dict[str, Any], at: At) -> Message:
     if role not in ROLES:
         raise (at / "role").fault(f"unknown role {role!r}")
     given = found.get("content")
-    parts = _parts((at / "content").output(given) if role == "tool" else given, at / "content")
     if role == "tool":
         result = ToolResult(
             call_id=at.id(found, "tool_call_id"),
-            content=parts,
+            content=_parts((at / "content").output(given), at / "content"),
             extra=others(found, "role", "tool_call_id", "content"),
         )
         return Message(role=ROLES[role], blocks=(result,), wire=at.wire)
-    blocks: list[Block] = list(parts)
+    blocks = _blocks(given, at / "content")
     known = ["role", "content"]
     if role == "assistant":
         known += ["refusal", "tool_calls"]
@@ -234,30 +234,46 @@ def _message(found: dict[str, Any], at: At) -> Message:
         if refusal:
             raw = lossless({"type": "refusal", "refusal": refusal}).decode()
             blocks.append(Opaque(wire=at.wire, form="refusal", raw=raw))
-        calls = (at / "tool_calls").items(found.get("tool_calls") or ())
-        blocks += [_call(call, at / "tool_calls" / i) for i, call in enumerate(calls)]
+        listed = (at / "tool_calls").items(found.get("tool_calls") or ())
+        calls = [_call(call, at / "tool_calls" / i) for i, call in enumerate(listed)]
+        ids = {call.id for call in calls}  # some clients list a call among the parts of the content, too
+        blocks = [block for block in blocks if not (isinstance(block, ToolCall) and block.id in ids)] + calls
     extra = others(found, *known)
     return Message(role=ROLES[role], blocks=tuple(blocks), wire=at.wire, extra=extra)
+
+
+def _blocks(value: Any, at: At) -> list[Block]:
+    """Read the parts of a message, those that another wire has as blocks of their own, too."""
+    if value is None or isinstance(value, str):
+        return [Text(text=value)] if value else []
+    blocks: list[Block] = []
+    for i, part in enumerate(at.items(value)):
+        found = (at / i).mapping(part)
+        foreign = foreign_block(found, (at / i).string(found, "type"), at / i)
+        blocks.append(foreign or _part(found, at / i))
+    return blocks
 
 
 def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:
     if value is None or isinstance(value, str):
         return (Text(text=value),) if value else ()
-    return tuple(_part(part, at / i) for i, part in enumerate(at.items(value)))
+    return tuple(_part((at / i).mapping(part), at / i) for i, part in enumerate(at.items(value)))
 
 
-def _part(value: Any, at: At) -> Text | Image | Opaque:
-    found = at.mapping(value)
+def _part(found: dict[str, Any], at: At) -> Text | Image | Opaque:
     kind = at.string(found, "type")
     if kind == "text":
         return Text(text=at.words(found, "text"), extra=others(found, "type", "text"))
     if kind == "image_url":
-        inner = (at / "image_url").mapping(found.get("image_url"))
+        given = found.get("image_url")  # some servers take the address alone
+        inner = {"url": given} if isinstance(given, str) else (at / "image_url").mapping(given)
         extra = others(found, "type", "image_url") or {}
         if rest := others(inner, "url"):
             extra["image_url"] = rest
         image = Image(url=(at / "image_url").string(inner, "url"), extra=extra or None)
         return inline_image(image)
+    if (foreign := foreign_part(found, kind, at)) is not None:
+        return foreign
     return Opaque(wire=at.wire, form=kind, raw=lossless(found).decode())
 
 
@@ -303,8 +319,9 @@ def _system(found: dict[str, Any], at: At) -> Text:
     extra = others(found, "role", "content") or {}
     if found.get("role") != "system":
         extra["role"] = found["role"]
-    parts = _parts(found.get("content"), at / "content")
-    if not isinstance(found.get("content"), str):
-        extra["content"] = found.get("content") or []
-    text = "\n".join(part.text for part in parts if isinstance(part, Text))
+    given = found.get("content")
+    parts = _parts(given, at / "content")
+    if not isinstance(given, str) and {at.mapping(part).get("type") for part in given or ()} <= {"text"}:
+        extra["content"] = given or []  # nothing else may stand there
+    text = "\n".join(part.text if isinstance(part, Text) else stand_in(part) for part in parts)
     return Text(text=text, extra={at.wire: extra} if extra else None)

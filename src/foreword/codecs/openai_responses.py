@@ -37,7 +37,8 @@ from foreword.codecs.openai_responses_decode import (
     encode_response,
     usage_from,
 )
-from foreword.codecs.parts import json_object, members, tool_name
+from foreword.codecs.parts import json_object, members, tool_members, tool_name
+from foreword.codecs.tool_schema import function_schema
 from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
@@ -52,6 +53,8 @@ KEY_LAYERS: dict[str, Layer] = {
     "tool_choice": "messages",
 }
 """Member -> the first layer that a change of it invalidates (cache diagnostics of the provider, 2026-11-30)."""
+MESSAGE_ID = "msg"
+"""How the provider's ids of messages begin; it refuses any other (seen 2026)."""
 COUNTED_KEYS = frozenset({"text"})
 """Keys whose value (an output schema) a tokenizer sees."""
 RESERVED = frozenset({"model", "max_output_tokens", "tools", "instructions", "input"})
@@ -65,7 +68,7 @@ class OpenAIResponsesCodec(NothingLate):
     """Encode to the OpenAI Responses wire and read it. Stateless."""
 
     wire = WIRE
-    version = 2
+    version = 3
     marks_end = True
     message_tokens = 3
     """The provider publishes no rule for items; the figure of its Chat wire, corrected by calibration."""
@@ -99,7 +102,7 @@ class OpenAIResponsesCodec(NothingLate):
         One that the caller deferred himself is in the prefix all the same, by name and description (the provider's
         page "Tool search", 2026-11-30); its parameters are not, and no tokenizer reads them.
         """
-        value = self._tool(tool)
+        value, lost = self._tool(tool)
         deferred = value.get("defer_loading") is True
         read = {name: member for name, member in value.items() if not (deferred and name == "parameters")}
         return Piece(
@@ -110,12 +113,13 @@ class OpenAIResponsesCodec(NothingLate):
             data=compact(value),
             text=compact(read).decode(),
             markable=False,
+            lost=lost,
         )
 
     def late_tools(self, added: Sequence[ToolSpec], removed: Sequence[str]) -> list[Piece]:
         if removed or not added:
             return []
-        tools = [self._tool(tool) for tool in added]
+        tools = [self._tool(tool)[0] for tool in added]
         return [
             late_piece(
                 {"type": "additional_tools", "role": "developer", "tools": tools}, "developer", "late_tools"
@@ -132,21 +136,22 @@ class OpenAIResponsesCodec(NothingLate):
     def link(self, block: Opaque) -> Link | None:
         return link_of(block, WIRE)
 
-    def _tool(self, tool: ToolSpec) -> dict[str, Any]:
-        """Write a tool as a function; one of another type of this wire is sent as its members stand.
+    def _tool(self, tool: ToolSpec) -> tuple[dict[str, Any], tuple[str, ...]]:
+        """Write a tool as a function, and say what got lost; one of another type is sent as its members stand.
 
         A schema that was not written for this wire is no strict one, which the provider would assume.
         """
-        extra = members(tool.extra, WIRE, own=False)
+        extra = tool_members(tool.extra, WIRE)
+        lost: tuple[str, ...] = ()
         if extra.get("type", "function") != "function":
             value = extra
         else:
             value: dict[str, Any] = {"type": "function", "name": tool_name(tool.name)}
             if tool.description:
                 value["description"] = tool.description
-            value["parameters"] = tool.schema or {"type": "object", "properties": {}}
+            value["parameters"], lost = function_schema(tool.schema)
             value |= {"strict": False, **extra}
-        return value
+        return value, lost
 
     def system(self, block: Text) -> Piece:
         """Encode a system block as a piece of `instructions`."""
@@ -202,7 +207,11 @@ class OpenAIResponsesCodec(NothingLate):
             if isinstance(block, ToolCall)
         }
         forms = [
-            result_form(result, own=False, kind=kinds.get(result.call_id, "function_call") + OUTPUT)
+            result_form(
+                result,
+                own=False,
+                kind=None if asked is None else kinds.get(result.call_id, "function_call") + OUTPUT,
+            )
             for result in results
         ]
         return [_piece("tool", "tool_result", form, index) for index, form in enumerate(forms)]
@@ -239,8 +248,11 @@ class OpenAIResponsesCodec(NothingLate):
 
 def _said(message: Message, said: Sequence[tuple[int, Form]], *, own: bool) -> Piece:
     forms = [form for _, form in said]
+    extra = members(message.extra, WIRE, own=own)
+    if not str(extra.get("id", MESSAGE_ID)).startswith(MESSAGE_ID):
+        del extra["id"]  # a client's own
     whole = Form(
-        value={"role": message.role, "content": content(forms), **members(message.extra, WIRE, own=own)},
+        value={"role": message.role, "content": content(forms), **extra},
         text="\n".join(form.text for form in forms if form.text),
         media_tokens=sum(form.media_tokens for form in forms),
         lost=tuple(word for form in forms for word in form.lost),

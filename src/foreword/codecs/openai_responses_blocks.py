@@ -7,14 +7,17 @@ from typing import Any, Final
 
 import msgspec
 
+from foreword.codecs.known import stands
 from foreword.codecs.parts import (
     NO_TITLE,
     PDF_URL,
     call_id,
     document_tokens,
+    fetched,
     image_cost,
     json_object,
     members,
+    misplaced,
     object_arguments,
     opaque_reading,
     pdf_of,
@@ -42,7 +45,7 @@ SERVED = frozenset(
 """Calls that the provider ran itself: their item can't stand without its id."""
 ID_OPTIONAL = frozenset({"shell_call", "apply_patch_call", "tool_search_call"})
 """Other calls that pair by `call_id`; without their id they stand without their reasoning, too."""
-PARTS = frozenset({"input_file", "input_audio", "refusal"})
+PARTS = frozenset({"input_file", "input_audio", "refusal", "output_text"})
 """Unknown blocks that are parts of a message; every other one is an item of its own."""
 PART = "part"
 """Name under which a further text of an output message keeps its place in it, counted from 0."""
@@ -65,6 +68,8 @@ def part_form(block: Block, role: str, *, own: bool) -> Form:
         case Image() if role in ("user", "tool"):
             return _image(block, own=own)
         case Opaque(wire=wire, raw=raw) if wire == WIRE and json_object(raw):
+            if not stands(block, WIRE, role):
+                return told(misplaced(block), f"{block.form} in a message of role {role}")
             return opaque_form(block)
         case Opaque() if role in ("user", "tool") and (data := pdf_of(block)) is not None:
             title = title_of(block) or NO_TITLE
@@ -132,8 +137,8 @@ def call_form(call: ToolCall, *, own: bool, paired: bool, answered: bool = False
     return Form(value=value | extra, text=f"{call.name}\n{arguments}", lost=lost)
 
 
-def result_form(result: ToolResult, *, own: bool, kind: str = "function_call" + OUTPUT) -> Form:
-    """Put a result into its item; `kind` is the item's type unless the result itself says another.
+def result_form(result: ToolResult, *, own: bool, kind: str | None = None) -> Form:
+    """Put a result into its item. `kind`: the type that its call asks for; None: what the result itself says.
 
     The wire has no error flag: a failed result starts with "[error] ". A result without content says
     "(no output)", unless it came from this wire as it is.
@@ -156,11 +161,13 @@ def result_form(result: ToolResult, *, own: bool, kind: str = "function_call" + 
         else:
             forms.insert(0, Form(value=_text(ERROR.strip()), text=ERROR.strip()))
     value = {
-        "type": kind,
+        "type": "function_call" + OUTPUT,
         "call_id": call_id(result.call_id, ID_LIMIT),
         "output": content(forms),
         **members(result.extra, WIRE, own=own),
     }
+    if kind is not None:
+        value["type"] = kind
     return Form(
         value=value,
         text="\n".join(form.text for form in forms if form.text),
@@ -194,7 +201,9 @@ def assistant_forms(
             case ToolCall():
                 form = call_form(block, own=own, paired=paired, answered=answered)
                 found.append((index, "assistant", "tool_call", form))
-            case Opaque(wire=wire, form=kind, raw=raw) if wire == WIRE and json_object(raw):
+            case Opaque(wire=wire, form=kind, raw=raw) if (
+                wire == WIRE and json_object(raw) and stands(block, WIRE, "assistant")
+            ):
                 found.append((index, "assistant", "opaque", _item(block, kind, paired=paired)))
             case Image() | Opaque() | ToolResult():
                 form = part_form(block, "assistant", own=own)
@@ -253,7 +262,7 @@ def _image(block: Image, *, own: bool) -> Form:
     image = shown_image(block)
     if image.data is not None:
         url = f"data:{image.media_type or 'image/png'};base64,{image.data}"
-    elif image.url is not None:
+    elif fetched(image, WIRE):
         url = image.url
     else:
         return told(stand_in(image), "an image without data")

@@ -9,7 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from foreword.codecs.openai_responses_blocks import CALLS, ITEM, OUTPUT, PART, WIRE
+from foreword.codecs.foreign_blocks import foreign_block, foreign_part, no_chat_calls
+from foreword.codecs.known import KNOWN
+from foreword.codecs.openai_responses_blocks import CALLS, ITEM, OUTPUT, PART, PARTS, WIRE
 from foreword.codecs.parts import inline_image
 from foreword.codecs.reading import At, others
 from foreword.core.block import Block, Image, Message, Opaque, Role, Text, Thinking, ToolCall, ToolResult
@@ -55,6 +57,7 @@ def read_items(items: Sequence[Any], at: At) -> Iterator[Message]:
 def _role(found: dict[str, Any], at: At) -> Role:
     kind = at.text(found, "type") or "message"
     if kind == "message":
+        no_chat_calls(found, at, "items of type function_call")
         role = at.string(found, "role")
         if role not in ROLES:
             raise (at / "role").fault(f"unknown role {role!r}")
@@ -74,7 +77,7 @@ def _input(found: dict[str, Any], role: Role, at: At) -> Message:
         return Message(role="user", blocks=(result,), wire=WIRE)
     if kind != "message":
         return Message(role=role, blocks=(_opaque(found, kind),), wire=WIRE)
-    blocks = _parts(found.get("content"), at / "content")
+    blocks = _blocks(found.get("content"), at / "content")
     return Message(role=role, blocks=blocks, wire=WIRE, extra=others(found, "role", "content"))
 
 
@@ -119,6 +122,12 @@ def _said(found: dict[str, Any], at: At) -> list[Block]:
     if isinstance(content, str):
         return [Text(text=content, extra={ITEM: item} if item else None)]
     parts = [(at / "content" / i).mapping(part) for i, part in enumerate((at / "content").items(content))]
+    foreign = [foreign_block(part, str(part.get("type")), at / "content" / i) for i, part in enumerate(parts)]
+    if any(foreign):
+        return [
+            block or _part(part, at / "content" / i)
+            for i, (block, part) in enumerate(zip(foreign, parts, strict=True))
+        ]
     if not parts or any(part.get("type") != "output_text" for part in parts):
         return [_opaque(found, "message")]
     texts: list[Block] = []
@@ -129,6 +138,18 @@ def _said(found: dict[str, Any], at: At) -> list[Block]:
     return texts
 
 
+def _blocks(value: Any, at: At) -> tuple[Block, ...]:
+    """Read the parts of a message, those that another wire has as blocks of their own, too."""
+    if value is None or isinstance(value, str):
+        return (Text(text=value),) if value else ()
+    blocks: list[Block] = []
+    for i, part in enumerate(at.items(value)):
+        found = (at / i).mapping(part)
+        foreign = foreign_block(found, (at / i).string(found, "type"), at / i)
+        blocks.append(foreign or _part(found, at / i))
+    return tuple(blocks)
+
+
 def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:
     if value is None or isinstance(value, str):
         return (Text(text=value),) if value else ()
@@ -137,14 +158,17 @@ def _parts(value: Any, at: At) -> tuple[Text | Image | Opaque, ...]:
 
 def _part(found: dict[str, Any], at: At) -> Text | Image | Opaque:
     kind = at.string(found, "type")
-    if kind == "input_text":
-        return Text(text=at.words(found, "text"), extra=others(found, "type", "text"))
-    if kind == "input_image" and found.get("image_url") is not None:
+    if kind in ("input_text", "output_text"):
+        rest = others(found, "type", "text") if kind == "input_text" else None
+        return Text(text=at.words(found, "text"), extra=rest)
+    if kind == "input_image" and found.get("file_id") is None:
         extra = others(found, "type", "image_url") or {}
         if extra.get("detail") == "auto":
             del extra["detail"]
-        return inline_image(Image(url=at.string(found, "image_url"), extra=extra or None))
-    return _opaque(found, kind)
+        return inline_image(Image(url=at.text(found, "image_url"), extra=extra or None))
+    if kind in KNOWN[WIRE] and kind not in PARTS and not kind.startswith("input_"):
+        raise at.fault(f"an item of type {kind} among the parts of a message; it stands in the list itself")
+    return foreign_part(found, kind, at) or _opaque(found, kind)
 
 
 def _opaque(found: dict[str, Any], kind: str) -> Opaque:

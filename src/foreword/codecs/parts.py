@@ -11,9 +11,11 @@ from typing import Any, cast
 import msgspec
 from msgspec.structs import replace
 
+from foreword.codecs.known import OWNERS
 from foreword.core.block import Image, Opaque
 from foreword.core.canonical import compact
 from foreword.core.image import ImageFamily, image_size, image_tokens, picture_type
+from foreword.core.opaque_words import in_words
 
 IMAGE_TOKENS = 1_500
 """What a picture costs when its size can't be read."""
@@ -28,6 +30,16 @@ _NOT_READ = {
 }  # fmt: skip
 _DOCUMENTS = (("data", "media_type"), ("data", "mimeType"), ("data", "format"), ("file_data", "filename"))
 """How wires say a document: the member with its base64 data, and one that stands beside it."""
+_WEB = frozenset({"http", "https"})
+_SCHEMES: Mapping[str, frozenset[str]] = {
+    "anthropic": frozenset({"https"}),
+    "openai-chat": _WEB | {"file"},
+    "deepseek": _WEB,
+    "openai-responses": _WEB,
+    "gemini": _WEB | {"gs"},
+}
+"""Wire -> schemes of the addresses from which pictures are fetched (error texts `Only HTTPS URLs are supported`, 2025,
+and `Expected a valid URL`, 2026). Local servers of the Chat wire read files."""
 _PICTURE = "image_generation_call"
 """A block whose `result` is a picture in base64."""
 PDF = "application/pdf"
@@ -48,14 +60,17 @@ _IMAGE_HEAD = 1 << 16
 def members(extra: Mapping[str, Any] | None, wire: str, *, own: bool) -> dict[str, Any]:
     """Return the foreign members that may be sent on a wire.
 
-    Inside a message the message names their wire, and `own` says that it is this one. Outside of a message
-    (a tool, a system block, a bare result) they stand under the name of their wire.
+    Inside a message the message names their wire, and `own` says that it is this one; what stands there and is known
+    for another wire's stays behind. Outside of a message (a tool, a system block, a bare result) they stand under the
+    name of their wire.
     """
-    if not extra:
-        return {}
-    if own:
-        return dict(extra)
-    named: Any = extra.get(wire)
+    found = (extra or {}) if own else tool_members(extra, wire)
+    return {name: value for name, value in found.items() if wire in OWNERS.get(name, (wire,))}
+
+
+def tool_members(extra: Mapping[str, Any] | None, wire: str) -> dict[str, Any]:
+    """Return the foreign members of a tool, which stand under the name of their wire."""
+    named: Any = extra.get(wire) if extra else None
     return dict(cast(Mapping[str, Any], named)) if isinstance(named, Mapping) else {}
 
 
@@ -139,6 +154,12 @@ def shown_image(image: Image) -> Image:
     return replace(inline, data=None) if kind is None else replace(inline, media_type=kind)
 
 
+def fetched(image: Image, wire: str) -> bool:
+    """Whether a picture has an address that servers of a wire fetch; with another every request is refused."""
+    scheme = (image.url or "").partition(":")[0].lower()
+    return scheme in _SCHEMES[wire] and image.url is not None and len(image.url) > len(scheme) + len("://")
+
+
 def image_cost(image: Image, family: ImageFamily) -> int:
     """Count a picture in tokens: by its size where its bytes are here and say it, else `IMAGE_TOKENS`."""
     try:
@@ -181,6 +202,12 @@ def stand_in(block: Opaque | Image) -> str:
         case Image(media_type=media_type, data=data, url=url):
             reason = "" if url or data else ": its data is no picture"
             return f"[image {url or media_type or 'of unknown type'}, not shown{reason}{read}]"
+
+
+def misplaced(block: Opaque) -> str:
+    """Say what a block says where it can't stand as itself, or in brackets what stood there."""
+    words = in_words(block)
+    return stand_in(block) if words is None else words.text
 
 
 def pdf_of(block: Opaque) -> str | None:

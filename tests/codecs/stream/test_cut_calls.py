@@ -17,6 +17,7 @@ STOPS = {
     "openai-chat": ("length", "content_filter", "insufficient_system_resource"),
     "deepseek": ("length", "content_filter", "insufficient_system_resource"),
     "openai-responses": ("max_output_tokens", "content_filter"),
+    "gemini": ("MAX_TOKENS", "SAFETY", "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL"),
 }
 TEXTS = ("openai-chat", "deepseek", "openai-responses")
 
@@ -31,6 +32,8 @@ def stopped(wire: str, reason: str) -> dict[str, Any]:
             output = [item for item in body["output"] if item["type"] != "custom_tool_call"]
             details = {"reason": reason}
             return body | {"output": output, "status": "incomplete", "incomplete_details": details}
+        case "gemini":
+            return body | {"candidates": [body["candidates"][0] | {"finishReason": reason}]}
         case _:
             return body | {"choices": [body["choices"][0] | {"finish_reason": reason}]}
 

@@ -14,11 +14,14 @@ STOPS = {
     "openai-chat": _CHAT,
     "deepseek": _CHAT,
     "openai-responses": frozenset({"max_output_tokens", "content_filter"}),
-}
-"""Wire -> the stop reasons after which a trailing call is not to be run (rulebook of 2026-11-30).
-
-The calls of the Gemini wire come whole or not at all.
-"""
+    "gemini": frozenset(
+        {
+            "MAX_TOKENS", "SAFETY", "RECITATION", "LANGUAGE", "BLOCKLIST", "PROHIBITED_CONTENT", "SPII", "OTHER",
+            "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "TOO_MANY_TOOL_CALLS",
+        }
+    ),
+}  # fmt: skip
+"""Wire -> the stop reasons after which a trailing call is not to be run (rulebook of 2026-11-30)."""
 _TEXTS = frozenset({"openai-chat", "deepseek", "openai-responses"})
 """Wires on which arguments are text, which may end anywhere whatever the stop reason says."""
 
