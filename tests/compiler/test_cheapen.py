@@ -2,18 +2,25 @@
 
 from __future__ import annotations
 
+import random
+from typing import Any
+
 import pytest
 
-from foreword.compiler.compile import Compiled
+from foreword.compiler.compile import Compiled, compile
 from foreword.compiler.manifest import Sketch, manifest
 from foreword.compiler.passes import cheapen, reduce
-from foreword.compiler.passes.reduce import Sizes
+from foreword.compiler.pipeline import propose
 from foreword.compiler.policy import Policy
 from foreword.compiler.pricing import idle_seconds
+from foreword.core import economics
+from foreword.core.block import Message
 from foreword.core.economics import LEAST
-from foreword.core.event import EpochStarted, Rewritten
+from foreword.core.event import Answered, Draft, EpochStarted, Rewritten
+from foreword.core.item import Interaction
 from foreword.core.price import picodollars
 from foreword.core.sealing import SCHEMA, decode_body, encode_body
+from foreword.core.view import View
 from foreword.engine.session import Session
 from tests.engine.sessions import answer, call
 from tests.histories import target_of
@@ -92,18 +99,68 @@ def test_short_sessions_and_agents_without_a_reader_are_left_alone(steps: int, r
     assert reasons(walked(steps, PRICED, idle=3_600, reader=reader)) == ["start"]
 
 
-def test_a_short_session_is_not_even_measured(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is too short to be cleared costs no look at all of it in every step."""
-    measured: list[int] = []
+@pytest.fixture
+def looked_at(monkeypatch: pytest.MonkeyPatch) -> list[tuple[int, int]]:
+    """Return a list to which each look at an interaction adds the epoch and the event."""
+    looks: list[tuple[int, int]] = []
 
-    def sizes_of(compiled: Compiled) -> Sizes:
-        measured.append(compiled.predicted)
-        return reduce.sizes_of(compiled)
+    def clearable(compiled: Compiled, item: Interaction, sizes: Any) -> Any:
+        assert compiled.predicted >= LEAST
+        looks.append((compiled.epoch.number, item.seq))
+        return reduce.clearable(compiled, item, sizes)
 
-    monkeypatch.setattr(cheapen, "sizes_of", sizes_of)
-    walked(30, PRICED)
-    assert measured
-    assert min(measured) >= LEAST
+    monkeypatch.setattr(cheapen, "clearable", clearable)
+    return looks
+
+
+def test_each_result_is_looked_at_once(looked_at: list[tuple[int, int]]) -> None:
+    """A step costs what is new in it, not a walk over all of the session; a short session costs no look at all."""
+    walked(60, PRICED)
+    assert {epoch for epoch, _ in looked_at} >= {1, 2}
+    assert len(looked_at) == len(set(looked_at)) > 60
+
+
+@pytest.mark.parametrize("keep", [0, 6])
+def test_step_by_step_decides_as_from_scratch(keep: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What a walk remembers of earlier steps changes nothing: the same rewrite at the same step, to the figure."""
+    monkeypatch.setattr(cheapen, "LEAST", 2_000)
+    monkeypatch.setattr(economics, "LEAST", 2_000)
+    chance = random.Random(keep)
+    policy = Policy(price_trigger=True, keep_interactions=keep, clear_over=60)
+    made = Session.open(None, "same", target=target_of("openai-chat", 400_000), policy=policy)
+    made.say("Find it.")
+    for number in range(60):
+        compiled = made.compile()
+        before = made.events[: compiled.view.position]
+        again = compile(View.of(before), policy, compiled.target)
+        assert cheapen.cheapen(compiled) == cheapen.cheapen(again) == []
+        answer(made, *(call(f"c{number}_{n}") for n in range(chance.choice((0, 1, 1, 3)))))
+        for n in range(3):
+            if made.view.fold.unfinished(f"c{number}_{n}"):
+                failed = chance.random() < 0.2
+                made.returned(f"c{number}_{n}", "some words " * chance.randint(1, 900), is_error=failed)
+        if chance.random() < 0.1:
+            made.say("And then?")
+        epoch = made.view.fold.epochs[-1].seq
+        step = propose(made.view, policy, compiled.target, compiled)
+        assert step.drafts == propose(View.of(made.events), policy, compiled.target).drafts
+        if number % 25 == 24:
+            made = made.fork(max(epoch, len(made.events) - 6))
+    assert "price" in reasons(made)
+
+
+def test_what_no_request_showed_is_not_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many results at once go out whole before any of them is cleared for its price."""
+    monkeypatch.setattr(cheapen, "LEAST", 2_000)
+    monkeypatch.setattr(economics, "LEAST", 2_000)
+    made = walked(12, PRICED)
+    for number in range(20):
+        message = Message(role="assistant", blocks=(call(f"told{number}"),))
+        made.append(Draft(body=Answered(message=message), trust="model", actor="model"))
+        made.returned(f"told{number}", f"told {number} {OUTPUT}")
+    assert b"told 0 lorem" in made.compile().body
+    made.say("Go on.")
+    assert b"told 0 lorem" not in made.compile().body
 
 
 def test_the_figures_stand_in_the_manifest() -> None:

@@ -174,12 +174,12 @@ def test_without_another_tool_it_is_told() -> None:
 
 def found_by_search(made: Session, name: str) -> None:
     """Record an answer in which the provider's search found a tool."""
-    use = {"type": "server_tool_use", "id": "srv1", "name": SEARCH.name, "input": {"query": name}}
+    use = {"type": "server_tool_use", "id": "srvtoolu_1", "name": SEARCH.name, "input": {"query": name}}
     content = {
         "type": "tool_search_tool_search_result",
         "tool_references": [{"type": "tool_reference", "tool_name": name}],
     }
-    result = {"type": "tool_search_tool_result", "tool_use_id": "srv1", "content": content}
+    result = {"type": "tool_search_tool_result", "tool_use_id": "srvtoolu_1", "content": content}
     blocks = [Opaque(wire="anthropic", form=str(b["type"]), raw=compact(b).decode()) for b in (use, result)]
     made.answered(Message(role="assistant", blocks=(*blocks, Text(text="found")), wire="anthropic"))
 

@@ -11,8 +11,9 @@ import pytest
 from foreword.compiler.compile import compile
 from foreword.core.block import ToolSpec
 from foreword.core.catalog import Catalog
-from foreword.core.event import EpochStarted
+from foreword.core.event import Draft, EpochStarted
 from foreword.core.view import View
+from foreword.engine.calls import answer_of
 from foreword.engine.session import Session
 from foreword.store import Store
 from foreword.testing.script import Answer, Call
@@ -72,6 +73,48 @@ def test_a_hard_epoch_inside_a_tool_loop_is_legal() -> None:
         made.record(body)
         made.returned(f"c{number}", "\n".join(f"{n} words of output" for n in range(20)))
     assert "hard" in whys(made)
+
+
+def test_a_model_of_which_nothing_is_known_is_taken_as_bound() -> None:
+    """Whatever the provider does with moved reasoning, a row that doesn't say sends none under a new base."""
+    row = '[[model]]\nid = "new"\nprovider = "mine"\nwires = ["anthropic"]\nwindow = 6000\n'
+    catalog = Catalog.load().override(f'{row}source = "own"\nas_of = "2026-11-30"\n')
+    target = target_of("anthropic", 6_000, model="new", catalog=catalog)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.say("go")
+    for number in range(40):
+        script.answer = Answer(thinking=f"thought {number}", calls=(Call(name="bash", id=f"c{number}"),))
+        status, body = referee.respond(made.compile().body)
+        assert status == 200, body
+        made.record(body)
+        made.returned(f"c{number}", "\n".join(f"{n} words of output" for n in range(20)))
+    units = made.compile().units
+    assert "hard" in whys(made)
+    assert [unit.by for unit in units if unit.kind == "thinking"].count("base") == 0
+    assert any(unit.kind == "tool_call" and unit.by == "base" for unit in units)
+
+
+def test_a_second_answer_to_one_request_comes_last() -> None:
+    """Two processes may both ask and record: the first keeps its place and reasoning, the second has no prefix."""
+    target = target_of("anthropic", model=BOUND)
+    script = Script()
+    referee = referee_for(target, script)
+    made = session(target)
+    made.say("go")
+    asked = made.compile().body
+    for name in ("first", "second"):
+        script.answer = Answer(thinking=f"{name} thought", text=f"{name} words")
+        _, body = referee.respond(asked)
+        decoded = answer_of(target.codec.wire, made.codec.decode_response(body))
+        sent = made.view.fold.sent[-1].seq
+        made.append(Draft(body=msgspec.structs.replace(decoded, request=sent), trust="model", actor="model"))
+    made.say("on")
+    body = made.compile().body
+    assert referee.judge(body).violations == ()
+    assert body.index(b"first thought") < body.index(b"first words") < body.index(b"second words")
+    assert b"second thought" not in body
 
 
 def test_reasoning_stays_with_its_call_where_it_is_only_not_read() -> None:

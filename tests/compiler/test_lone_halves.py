@@ -11,14 +11,28 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreword.compiler.passes.lone_halves import halves_of, lone_halves
+from foreword.compiler.passes.repair_pairs import UNKNOWN
 from foreword.core.block import Block, Message, Opaque, Text, ToolCall
-from foreword.core.event import Answered, Body, Draft, Event, Noticed, Repaired, RequestSent, Said
+from foreword.core.event import (
+    Answered,
+    Body,
+    Draft,
+    Event,
+    Noticed,
+    Repaired,
+    Replacement,
+    RequestSent,
+    Rewritten,
+    Said,
+    by_engine,
+)
 from foreword.core.sealing import GENESIS, seal
 from foreword.core.target import Target
 from foreword.core.view import View
 from foreword.engine.session import Session
 from tests.compiler.test_incremental import SLOW
 from tests.compiler.test_links import ASKS, FOUND, LOCAL, LOCAL_OUT, MAY, OUT, SEARCH, SHELL
+from tests.engine.sessions import answer, judged, session
 from tests.histories import AT, counting_clock, target_of
 
 PAIRS = {
@@ -144,3 +158,28 @@ def test_a_compile_reads_only_new_pairs(monkeypatch: pytest.MonkeyPatch) -> None
         made.compile()
         counts.append(read)
     assert counts[5] == counts[-1] > 0
+
+
+@pytest.mark.parametrize("hidden", [0, 1])
+def test_a_half_whose_other_one_a_summary_took_stands_alone(hidden: int) -> None:
+    """On a wire that doesn't know the two as a pair one may be summarised; back on theirs the other is left out."""
+    made = session(target_of("openai-responses"))
+    made.say("go")
+    made.compile()
+    shell, out = (half("openai-responses", form, call_id="p1") for form in (SHELL, OUT))
+    asked = made.answered(Message(role="assistant", blocks=(shell,), wire="openai-responses"))
+    message = Message(role="user", blocks=(out,), wire="openai-responses")
+    given = made.append(Draft(body=Said(message=message, person=False), trust="tool", actor="client"))
+    answer(made, "Done.")
+    made.say("on")
+    assert judged(made).violations == ()
+    made.target = target_of("deepseek")
+    made.compile()
+    taken = Replacement(events=((asked, given)[hidden],), text="One of them.", tokens_removed=5)
+    made.append(by_engine(Rewritten(how="summarized", why="hard", replacements=(taken,), epoch=True)))
+    made.target = target_of("openai-responses")
+    body = made.compile().body
+    assert judged(made).violations == ()
+    assert b"One of them." in body
+    assert b"shell_call" not in body
+    assert UNKNOWN.encode() not in body  # the summary tells what came of it

@@ -193,6 +193,28 @@ def test_what_is_left_out_names_its_way_back(reader: str) -> None:
     assert not shown & summarised
 
 
+def test_what_is_gone_names_no_way_back() -> None:
+    """A result that an excerpt or a summary stood for, and that was erased since, can't be read any more."""
+    made = session(target_of("anthropic", 7_000))
+    made.say("go")
+    for number in range(40):
+        made.compile()
+        step(made, number, "\n".join(f"{n} some words of output" for n in range(14)))
+    summarised = next(
+        one.events[1]
+        for event in made.events
+        if isinstance(event.body, Rewritten) and event.body.how == "summarized"
+        for one in event.body.replacements
+    )
+    made.erase([summarised], "asked to")
+    made.say("on")
+    for entry in made_of(made, made.compile())["omitted"]:
+        if entry["recover"] is None:
+            assert entry["events"][0] in made.view.fold.erased
+        else:
+            assert made.read(entry["recover"].split('"')[1]).text
+
+
 def test_a_text_that_is_left_out_is_counted_and_not_held() -> None:
     """A manifest of one session keeps nothing of it in the process, such as what is erased later."""
     made = session()
@@ -206,3 +228,21 @@ def test_a_text_that_is_left_out_is_counted_and_not_held() -> None:
     assert entry["tokens"] == compiled.target.counter.count(thought)
     assert made_of(made, compiled)["omitted"] == [entry]
     assert sys.getrefcount(thought) == held
+
+
+def test_what_is_left_out_is_all_that_was_left_out_step_by_step() -> None:
+    """A result that became an excerpt on arrival and a line of a summary later saves both times."""
+    made = session(target_of("anthropic", 6_000))
+    made.say("Mend the pipe.")
+    output = "pipe.c: warning: unused variable in the cellar\n" * 600
+    results = []
+    for number in range(25):
+        results.append(step(made, number, output))
+        compiled = made.compile()
+    assert made.target is not None
+    whole = made.target.counter.count(output)
+    told = manifest(compiled, session="made", provider="anthropic", step=1, previous=None, violations=[])
+    saved = {one["events"][0]: one["tokens"] for one in told["omitted"] if one["how"] == "summary"}
+    summarised = [seq for seq in results if seq in saved]
+    assert summarised
+    assert all(0.9 * whole < saved[seq] <= whole for seq in summarised)

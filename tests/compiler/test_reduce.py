@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import msgspec
 import pytest
 
+from foreword.compiler import summary
 from foreword.compiler.budget import budget_of
 from foreword.compiler.compile import Compiled
+from foreword.compiler.passes import reduce
+from foreword.compiler.passes.externalize import rewrite_draft
+from foreword.compiler.pipeline import epoch_draft
+from foreword.core.block import ToolSpec
 from foreword.core.event import Draft, EpochStarted, Rewritten, UnseenPrefix
 from foreword.core.fold import Reported
-from foreword.core.item import Interaction
+from foreword.core.item import Interaction, Item
+from foreword.core.target import Target
 from foreword.core.view import View
 from foreword.engine.session import Session
 from foreword.errors import OverBudget
@@ -75,6 +83,21 @@ def test_the_newest_interactions_are_left_alone(wire: str) -> None:
         newest = {seq for item in items[-1:] for seq in item.events}
         replaced = {seq for replacement in event.body.replacements for seq in replacement.events}
         assert not newest & replaced
+
+
+def test_what_is_told_as_shortly_as_can_be_is_not_told_anew(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An epoch costs what is told differently in it, not one more summary for each stage that there ever was."""
+    told: list[tuple[int, ...]] = []
+
+    def summarize(view: View, items: Sequence[Item], limit: int, target: Target) -> str:
+        told.append(items[0].events)
+        return summary.summarize(view, items, limit, target)
+
+    monkeypatch.setattr(reduce, "summarize", summarize)
+    made, _ = long_run("anthropic", 400)
+    epochs = [event.seq for event in made.events if isinstance(event.body, EpochStarted)]
+    assert len(epochs) > 30
+    assert len(told) <= 8 * len(epochs)
 
 
 def test_an_agent_without_a_reader_keeps_its_results_whole() -> None:
@@ -144,3 +167,56 @@ def test_the_unseen_prefix_counts() -> None:
     assert compiled.units == plain.units
     assert budget_of(made.view, made.policy, compiled.target).unseen == 5_000
     assert check_manifest(made, compiled)["tokens"]["by_category"]["unseen"] == 5_000
+
+
+@pytest.mark.parametrize("wire", WIRES)
+@pytest.mark.parametrize("window", [700, 1_200])
+def test_the_smallest_window_named_is_enough(wire: str, window: int) -> None:
+    """What rewrites leave behind counts too, not only what none may touch: the named window needs no second try."""
+    made = session(target_of(wire, 200_000, reserve_output=100))
+    made.offer([ToolSpec(name="bash", description="Run a command. " * (window // 6))])
+    made.say("Keep this sentence.")
+    for number in range(12):
+        made.compile()
+        step(made, number, OUTPUT)
+    made.target = target_of(wire, window, reserve_output=100)
+    with pytest.raises(OverBudget) as refused:
+        made.compile()
+    made.target = target_of(wire, refused.value.smallest_window, reserve_output=100)
+    assert refused.value.smallest_window > window
+    made.compile()
+
+
+def test_a_placeholder_tells_the_size_of_what_reads_back() -> None:
+    """Also where an excerpt stood for it: the model reads that number before it asks for all of it."""
+    made = session(target_of("anthropic", 6_000))
+    made.say("go")
+    text = "\n".join(f"{n}: some words of output that weigh a little" for n in range(400))
+    whole = target_of("anthropic").counter.count(text)
+    for number in range(30):
+        made.compile()
+        step(made, number, text if number % 2 == 0 else OUTPUT)
+    told = [
+        int(one.text.split("[")[1].split()[0])
+        for event in made.events
+        if isinstance(event.body, Rewritten) and event.body.how == "cleared"
+        for one in event.body.replacements
+        if "cleared;" in one.text and made.read(str(one.ref)).lines == 400
+    ]
+    assert told
+    assert all(abs(tokens - whole) < 40 for tokens in told)
+
+
+def test_what_is_excerpted_twice_frees_no_more_than_is_said() -> None:
+    """The size after a rewrite is what it told before, and the same again promises nothing more."""
+    made = session()
+    made.say("Keep this sentence.")
+    step(made, 0, "\n".join([OUTPUT] * 4))
+    for room in (-200, -200, -60, 0, 0):
+        compiled = made.compile()
+        shrunk = reduce._shrink_newest(compiled, reduce.sizes_of(compiled), room)
+        if shrunk:
+            drafts = [rewrite_draft("cleared", "hard", shrunk, epoch=True)]
+            made.append(*drafts, epoch_draft(made.view, compiled.target, made.policy, "hard", 0))
+            assert made.compile().counted <= compiled.counted - shrunk[0].tokens_removed
+    assert not shrunk

@@ -25,6 +25,7 @@ from foreword.core.event import (
     kind_of,
 )
 from foreword.core.sealing import GENESIS, commit_of, decode_body, encode_body, header_of, link_of, seal
+from foreword.core.usage import Usage
 from foreword.errors import InvalidText, InvalidValue
 from tests.engine.sessions import answer, call, session
 from tests.histories import AT
@@ -136,9 +137,17 @@ def test_lists_and_tuples_are_the_same_to_a_log() -> None:
     text = Text(text="hi", extra={"x": (1, [2])})
     made: Any = Said(message=Message(role="user", blocks=[text]))
     event = sealed(Draft(body=made))
-    assert event.body is made
     read = decode_body("said", 1, encode_body(made))
+    assert event.body == read
     assert encode_body(read) == encode_body(made)
+
+
+def test_a_body_is_what_will_be_read_of_it() -> None:
+    """A dict where a struct belongs is written as one: the log that wrote it must not know less than one that reads."""
+    usage: Any = {"uncached": 3, "output": 1}
+    event = sealed(Draft(body=Answered(message=Message(role="assistant", blocks=()), usage=usage)))
+    assert isinstance(event.body, Answered)
+    assert event.body.usage == Usage(uncached=3, output=1)
 
 
 def bodies() -> list[Body]:

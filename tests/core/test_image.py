@@ -101,7 +101,6 @@ def test_any_bytes_are_answered(data: bytes, head: bytes) -> None:
         (28, 28, "claude-5", 1),
         (29, 28, "claude-5", 2),
         (1000, 1000, "claude-5", 1296),
-        (1000, 1000, "claude-4", 1296),
         (32, 32, "openai", 2),
         (1024, 1024, "openai", 1229),
         (4000, 3000, "openai", 14100),
@@ -115,8 +114,7 @@ def test_tokens_follow_the_formula(width: int, height: int, family: ImageFamily,
 
 @given(st.integers(1, 20_000), st.integers(1, 20_000))
 def test_claude_images_are_bounded(width: int, height: int) -> None:
-    """Scaling down keeps any image under the limit of its family, and every image costs something."""
-    assert 1 <= image_tokens(width, height, "claude-4") <= 1_568
+    """Scaling down keeps any image under a limit, and every image costs something."""
     assert 1 <= image_tokens(width, height, "claude-5") <= 72 * 72
 
 

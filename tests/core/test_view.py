@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from foreword.core.block import Message, Text, ToolCall, ToolResult
-from foreword.core.event import Answered, Body, Draft, Event, Repaired, Said, ToolReturned
+from foreword.core.event import Answered, Body, Draft, Event, Repaired, RequestSent, Said, ToolReturned
 from foreword.core.fold import Fold
 from foreword.core.item import Change, Interaction, Notice, Turn
 from foreword.core.sealing import GENESIS, seal
@@ -175,3 +175,10 @@ def test_prefixes_know_their_log() -> None:
     assert not long.is_prefix_of(short)
     assert not short.is_prefix_of(View.of(other))
     assert View.of([]).is_prefix_of(long)
+
+
+def test_growth_counts_requests_that_grew() -> None:
+    """A request smaller than the one before begins anew, the first has none before it."""
+    sizes = (1_000, 2_000, 4_000, 500, 1_500, 2_500)
+    sent = (RequestSent(wire="w", model="m", units=1, items=0, added=(), tokens=size) for size in sizes)
+    assert View.of(log(*sent)).fold.growth == (5_000, 4)

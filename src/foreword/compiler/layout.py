@@ -25,7 +25,8 @@ class Layout:
     """
 
     __slots__ = (
-        "betas", "boundary", "calls", "ends", "epoch", "head", "items", "parts", "sent", "stale", "tokens", "units",
+        "__weakref__", "betas", "boundary", "calls", "ends", "epoch", "head", "items", "parts", "sent", "stale",
+        "tokens", "units",
     )  # fmt: skip
 
     def __init__(self, epoch: Epoch) -> None:

@@ -187,7 +187,8 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     omitted: list[dict[str, Any]] = []
 
     def add(seq: int, tokens: int, how: str, why: str, *, readable: bool = True) -> None:
-        call = recall(compiled.target.reader, read_tool, fold.ref(seq)) if readable else None
+        read = readable and seq not in fold.erased
+        call = recall(compiled.target.reader, read_tool, fold.ref(seq)) if read else None
         omitted.append({"events": [seq], "tokens": tokens, "how": how, "why": why, "recover": call})
 
     block = block_of(view, epoch)
@@ -203,9 +204,8 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
             continue
         found = view.replacement(item.seq, view.position)
         if found is not None and found[0].how == "summarized" and base:
-            share = found[1].tokens_removed // max(1, len(found[1].events))
             for seq in item.events:
-                add(seq, share, "summary", found[0].why)
+                add(seq, _removed(view, seq, base=base), "summary", found[0].why)
             continue
         if isinstance(item, Interaction):
             thoughts = [block.text for block in item.message.blocks if isinstance(block, Thinking)]
@@ -216,8 +216,8 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
             for seq in item.result_seqs:
                 replaced = view.replacement(seq, view.position) if seq is not None else None
                 if seq is not None and replaced is not None and (base or not replaced[0].epoch):
-                    rewritten, replacement = replaced
-                    add(seq, replacement.tokens_removed, _HOW[rewritten.how], rewritten.why)
+                    rewritten, _ = replaced
+                    add(seq, _removed(view, seq, base=base), _HOW[rewritten.how], rewritten.why)
     for unit in compiled.units:
         lost = ", ".join(word for word in unit.lost if word != "reasoning")
         if lost and unit.events:
@@ -235,6 +235,16 @@ def _omitted(compiled: Compiled, view: View) -> list[dict[str, Any]]:
     for seq, reason in sorted(fold.erased.items()):
         add(seq, 0, "erased", reason, readable=False)
     return omitted
+
+
+def _removed(view: View, seq: int, *, base: bool) -> int:
+    """Return what all rewrites of an event took out, each from what the one before had left."""
+    removed = 0
+    for at, rewritten, replacement in view.fold.replacements.get(seq, ()):
+        if at < view.position and (base or not rewritten.epoch):
+            share, rest = divmod(replacement.tokens_removed, len(replacement.events))
+            removed += share + (rest if seq == replacement.events[0] else 0)
+    return removed
 
 
 def _tokens(counter: Counter, text: str) -> int:

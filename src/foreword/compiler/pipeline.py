@@ -90,11 +90,9 @@ def propose(
     over = compiled.least > budget.limit
     last_sent = fold.sent[-1].seq if fold.sent else -1
     attempt = sum(1 for seq, rewritten in fold.rewrites if seq > last_sent and rewritten.why == "hard")
-    if over:
-        check_required(compiled)
     reduction = reduce(compiled, attempt, "hard")
-    if over and budget.least(reduction.left, grown=False) > budget.limit:
-        raise over_budget(compiled, required(compiled), reduction.left)
+    if over:
+        check_required(compiled, reduction.left)
     if attempt <= len(levels(0, 0)) and reduction.drafts:
         rewrites = priced(compiled, reduction.drafts)
         return Step([*rewrites, epoch_draft(view, target, policy, "hard", compiled.counted)], None)
@@ -194,12 +192,12 @@ def required(compiled: Compiled) -> list[tuple[str, tuple[int, ...], int]]:
     return [(names.get(key, key), (), tokens) for key, tokens in totals.items()] + items
 
 
-def check_required(compiled: Compiled) -> None:
-    """Raise OverBudget before anything is rewritten in vain."""
+def check_required(compiled: Compiled, left: int) -> None:
+    """Raise OverBudget before anything is rewritten in vain. ``left``: the counted size that rewrites would leave."""
     parts = required(compiled)
-    counted = sum(tokens for _, _, tokens in parts)
-    if compiled.budget.least(counted, grown=False) > compiled.budget.limit:
-        raise over_budget(compiled, parts, counted)
+    least = max(left, sum(tokens for _, _, tokens in parts))
+    if compiled.budget.least(least, grown=False) > compiled.budget.limit:
+        raise over_budget(compiled, parts, least)
 
 
 def over_budget(
@@ -207,11 +205,10 @@ def over_budget(
 ) -> OverBudget:
     """Make the error that lists each required item and the smallest window that would do.
 
-    ``counted``: the smallest size that was reached, which is at least that of the required items.
+    ``counted``: the smallest size that was reached.
     """
     budget: Budget = compiled.budget
-    least = max(counted, sum(tokens for _, _, tokens in parts))
-    needed = budget.least(least, grown=False)
+    needed = budget.least(counted, grown=False)
     return OverBudget(
         tuple(parts),
         needed=needed,

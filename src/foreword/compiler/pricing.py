@@ -50,17 +50,16 @@ def is_cold(view: View, ttl: int | None) -> bool:
     return ttl is not None and bool(view.fold.sent) and idle_seconds(view) > ttl
 
 
-def bill(compiled: Compiled, replacements: Sequence[Replacement]) -> Bill:
-    """Work out what these replacements cost. No model writes them, so there is no call to pay."""
-    changed = {seq for replacement in replacements for seq in replacement.events}
-    removed = sum(replacement.tokens_removed for replacement in replacements)
-    units = compiled.units
-    first = next((i for i, unit in enumerate(units) if not changed.isdisjoint(unit.events)), len(units))
-    behind = sum(unit.tokens for unit in units[first:])
+def bill(compiled: Compiled, *, behind: int, removed: int) -> Bill:
+    """Work out what it costs to take ``removed`` counted tokens out of the ``behind`` that stand from the first on.
+
+    No model writes the replacements, so there is no call to pay.
+    """
     suffix = max(0, behind - removed)
     factor = compiled.budget.factor
     spec = compiled.target.spec
     prompt = compiled.predicted
+    grown, times = compiled.view.fold.growth
     return Bill(
         suffix=suffix,
         price=epoch_price(
@@ -71,14 +70,22 @@ def bill(compiled: Compiled, replacements: Sequence[Replacement]) -> Bill:
             cold=is_cold(compiled.view, spec.cache_ttl_short),
         ),
         prompt=prompt,
-        growth=growth_of([int(sent.body.tokens * factor) for sent in compiled.view.fold.sent]),
+        growth=growth_of(int(grown * factor), times),
     )
+
+
+def _bill_of(compiled: Compiled, replacements: Sequence[Replacement]) -> Bill:
+    changed = {seq for replacement in replacements for seq in replacement.events}
+    removed = sum(replacement.tokens_removed for replacement in replacements)
+    units = compiled.units
+    first = next((i for i, unit in enumerate(units) if not changed.isdisjoint(unit.events)), len(units))
+    return bill(compiled, behind=sum(unit.tokens for unit in units[first:]), removed=removed)
 
 
 def priced(compiled: Compiled, drafts: Sequence[Draft]) -> list[Draft]:
     """Write the figures of one epoch into its rewrites: at the first, so that they add up."""
     bodies = [draft.body for draft in drafts if isinstance(draft.body, Rewritten)]
-    figures = bill(compiled, [replacement for body in bodies for replacement in body.replacements])
+    figures = _bill_of(compiled, [replacement for body in bodies for replacement in body.replacements])
     made: list[Draft] = []
     told = False
     for draft in drafts:

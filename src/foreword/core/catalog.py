@@ -109,17 +109,14 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """How many breakpoints of a request, the newest, are looked up; None: no such limit, or unknown."""
     cache_refresh: bool | None = None
     """Whether reading an entry starts its life again."""
-    cache_ready: Literal["response_begins", "some_seconds"] | None = None
-    """When what a request wrote can be read: once its response begins, or some seconds after."""
     cache_idle: int | None = None
     """Seconds without use from which a cache that promises no life may have dropped an entry."""
 
-    binds_thinking: bool = False
-    """Whether a reasoning block is refused or dropped when anything before it changed."""
+    binds_thinking: bool = True
+    """Whether a reasoning block is refused or dropped when anything before it changed. A row that doesn't say is taken
+    at the worst: what is left out in vain costs words, what is sent in vain costs the request."""
     thinking: tuple[Literal["adaptive", "enabled", "disabled"], ...] | None = None
     """The thinking types a request may ask for."""
-    past_thinking: Literal["kept", "ignored"] | None = None
-    """Whether reasoning of earlier turns, when sent, stays in the context and is billed."""
     reasoning_return: Literal["turn", "calls", "paired"] | None = None
     """What reasoning must be sent back: that of the current tool loop (turn), that of every message with tool
     calls (calls), or each reasoning item with the item that follows it (paired)."""
@@ -138,8 +135,6 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     max_string_chars: int | None = None
     """The longest text that a request may hold in one string, in characters; None: no such limit is known."""
     notice_channel: Literal["system", "developer", "user"] = "user"
-    provider_compaction: bool | None = None
-    """Whether the provider writes compaction blocks for this model."""
     late_tools: str | None = None
     """The block (Anthropic) or input item (OpenAI Responses) that adds a tool after what was sent."""
     deferred_tools: str | None = None
@@ -171,11 +166,6 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
                     self, price=past.price, tiers=past.tiers, peak=past.peak, earlier=()
                 )
         return self
-
-    def largest_input(self, reserve_output: int) -> int:
-        """Return the largest prompt that still leaves `reserve_output` tokens; 0 when nothing is left."""
-        room = max(0, self.window - reserve_output)
-        return room if self.max_input is None else min(room, self.max_input)
 
 
 REQUIRED = tuple(field.name for field in msgspec.structs.fields(ModelSpec) if field.required)

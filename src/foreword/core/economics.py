@@ -10,10 +10,6 @@ that knows lengths and gaps. Read-backs are not in these figures.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from itertools import pairwise
-from math import isqrt
-
 from msgspec import Struct
 
 from foreword.core.catalog import ModelSpec
@@ -103,31 +99,12 @@ def worth(price: EpochPrice, *, prompt: int, growth: int = GROWTH) -> bool:
     return price.removed * price.per_call >= 2 * price.cost * max(1, growth)
 
 
-def least_removed(price: EpochPrice, growth: int = GROWTH) -> int | None:
-    """Return the tokens that a rewrite of this cost must take out to pay; None: none would do, reading is free."""
-    if price.cost <= 0:
-        return 0
-    if price.per_call <= 0 or price.removed <= 0:
-        return None
-    square = 2 * price.cost * max(1, growth) * price.removed
-    root = isqrt(square // price.per_call)
-    return root if root * root * price.per_call >= square else root + 1
+def growth_of(grown: int, times: int) -> int:
+    """Return the tokens that a call adds, from requests that ``times`` grew by ``grown`` tokens in all.
 
-
-def break_even_calls(price: EpochPrice) -> int | None:
-    """Return the calls after which a rewrite has paid for itself; 0: at once, None: never."""
-    if price.cost <= 0:
-        return 0
-    return None if price.per_call <= 0 else -(-price.cost // price.per_call)
-
-
-def growth_of(sizes: Sequence[int]) -> int:
-    """Return the tokens that a call adds, from the sizes of successive requests; ``GROWTH`` when they say nothing.
-
-    A request smaller than the one before begins anew and counts for nothing.
+    ``GROWTH`` when these are too few to say it. A request smaller than the one before begins anew and is none.
     """
-    grown = [after - before for before, after in pairwise(sizes) if after > before]
-    return max(1, sum(grown) // len(grown)) if len(grown) >= _ENOUGH else GROWTH
+    return max(1, grown // times) if times >= _ENOUGH else GROWTH
 
 
 _ENOUGH = 4

@@ -125,6 +125,7 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     ``doubts``: what in the usage as it was reported does not add up, by name (``cache_split_mismatch``).
     ``start_marks``: each of its calls gets a ``ToolStarted`` before it runs, so one without it never began.
     ``call``: what the file that it was read from calls it, in every copy; None: it says nothing, or the call is ours.
+    ``copy_of``: link (hex) of the answer in another log that a caller's list repeated here; None: it is no copy.
     """
 
     message: Message
@@ -132,6 +133,7 @@ class Answered(Struct, frozen=True, kw_only=True, tag="answered", omit_defaults=
     stop_reason: str | None = None
     response_id: str | None = None
     call: str | None = None
+    copy_of: str | None = None
     usage: Usage | None = None
     recorded_cost_usd: str | None = None
     request: int | None = None

@@ -53,20 +53,20 @@ Calls = OrderedDict[tuple[int, int], Interaction]
 """Calls, oldest first: the event of an answer and the position of a call in it -> the interaction."""
 
 
-class Moment(msgspec.Struct, frozen=True, kw_only=True, gc=False):
+class Milestone(msgspec.Struct, frozen=True, kw_only=True, gc=False):
     """An event of the log, and the number of items before it."""
 
     seq: int
     items: int
 
 
-class Sent(Moment, frozen=True, kw_only=True):
+class Sent(Milestone, frozen=True, kw_only=True):
     """A request that was handed out."""
 
     body: RequestSent
 
 
-class Epoch(Moment, frozen=True, kw_only=True):
+class Epoch(Milestone, frozen=True, kw_only=True):
     """An epoch's start; ``number`` counts from 1. ``tools`` and ``instructions``: those of its base, with the seq
 
     of the event that set them. ``budget``: the task budget that stands, 0: none.
@@ -91,7 +91,8 @@ class Fold:
     """The mutable heart of a view. Only ``View`` changes it.
 
     ``tools`` and ``deferred``: what is asked for; in this epoch ``offered`` by now, and ``used``, ever; ``findable``:
-    names of deferred ones that the model was told; ``loaded``: those that a search found.
+    names of deferred ones that the model was told; ``loaded``: those that a search found. ``growth``: counted tokens by
+    which requests were larger than the one before, and how many were.
     """
 
     def __init__(self, events: Iterable[Event]) -> None:
@@ -122,6 +123,7 @@ class Fold:
         self.repairs: list[tuple[int, Repaired]] = []
         self.rewrites: list[tuple[int, Rewritten]] = []
         self.sent: list[Sent] = []
+        self.growth = 0, 0
         self.epochs: list[Epoch] = []
         self.reports: dict[tuple[str, str], list[Reported]] = {}
         self.revoked: dict[int, int] = {}
@@ -193,8 +195,7 @@ class Fold:
             case ToolPrinted():
                 self._print(event.seq, body.call_id)
             case RequestSent():
-                self.sent.append(Sent(seq=event.seq, items=min(body.items, len(self.items)), body=body))
-                self._sent_by_seq[event.seq] = body
+                self._send(event.seq, body)
             case InputCounted():
                 self._report(body.request, body.tokens)
             case Rewritten():
@@ -253,6 +254,13 @@ class Fold:
             case _:
                 pass
 
+    def _send(self, seq: int, body: RequestSent) -> None:
+        grown = body.tokens - self.sent[-1].body.tokens if self.sent else 0
+        if grown > 0:
+            self.growth = self.growth[0] + grown, self.growth[1] + 1
+        self.sent.append(Sent(seq=seq, items=min(body.items, len(self.items)), body=body))
+        self._sent_by_seq[seq] = body
+
     def _begin(self, seq: int, body: EpochStarted) -> None:
         kept = body.tools_kept and self.epochs
         tools = self.epochs[-1].tools if kept else self.tools
@@ -306,7 +314,7 @@ class Fold:
         interaction = Interaction(seq, body.message, message)
         self.loaded.update(dict.fromkeys(referenced(blocks)))
         self._by_seq[seq] = interaction
-        place = self._place_of(body)
+        place = self._place_of(seq, body)
         self.items.insert(place, interaction)
         self._note_opaque(seq, body.message)
         self._note_items(seq, body.message)
@@ -336,11 +344,16 @@ class Fold:
         interaction.covers = place if sent is None else sent.items
         self.compactions.append(interaction)
 
-    def _place_of(self, body: Answered) -> int:
-        """An answer stands right behind what its request showed; what was said meanwhile comes after it."""
+    def _place_of(self, seq: int, body: Answered) -> int:
+        """An answer stands right behind what its request showed; a second one comes last, without its reasoning."""
         last = self.sent[-1] if self.sent else None
-        answers_last = last is not None and last.seq == body.request
-        return last.items if last is not None and answers_last else len(self.items)
+        if last is None or last.seq != body.request:
+            return len(self.items)
+        bodies = (self.events[item.seq].body for item in self.items[last.items :])
+        if not any(isinstance(each, Answered) and each.request == last.seq for each in bodies):
+            return last.items
+        self.copies.add(seq)
+        return len(self.items)
 
     def _unique(self, call_id: str, seq: int) -> str:
         unique, attempt = call_id, 0

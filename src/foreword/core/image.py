@@ -1,11 +1,11 @@
 """Images: their size from the first bytes, and what they cost in tokens."""
 
 import base64
-from math import ceil, sqrt
+from math import ceil
 from typing import Literal
 
-ImageFamily = Literal["claude-4", "claude-5", "openai", "gemini"]
-"""How images are counted: Claude up to 4.6 and Haiku 4.5, later Claude, OpenAI since GPT-5.5, Gemini 3."""
+ImageFamily = Literal["claude-5", "openai", "gemini"]
+"""How images are counted: Claude (since 4.7; an older one takes at most as many), OpenAI since GPT-5.5, Gemini 3."""
 
 _SIGNATURES = (
     (b"\x89PNG\r\n\x1a\n", "image/png"),
@@ -14,8 +14,7 @@ _SIGNATURES = (
     (b"RIFF", "image/webp"),
 )
 _GEMINI_IMAGE = 1_100
-_CLAUDE_EDGE = {"claude-4": 1_568, "claude-5": 2_000}
-_CLAUDE_4_LIMIT = 1_568
+_CLAUDE_EDGE = 2_000
 _CLAUDE_PATCH = 28
 _OPENAI_PATCH = 32
 
@@ -24,9 +23,8 @@ def image_tokens(width: int, height: int, family: ImageFamily) -> int:
     """Estimate the tokens of an image of `width` by `height` pixels.
 
     The formulas fit third-party measurements; none is published. Claude: patches of 28 pixels, after scaling
-    down to 1,568 pixels an edge and about 1,568 tokens (claude-4) or 2,000 pixels an edge (claude-5). OpenAI:
-    patches of 32 pixels times 1.2, not scaled down. Gemini: the upper end of what one image takes at the
-    default resolution, whatever its size. As of 2026-11-30.
+    down to 2,000 pixels an edge. OpenAI: patches of 32 pixels times 1.2, not scaled down. Gemini: the upper end
+    of what one image takes at the default resolution, whatever its size. As of 2026-11-30.
     Raises ValueError when a side is not positive.
     """
     if width < 1 or height < 1:
@@ -36,7 +34,7 @@ def image_tokens(width: int, height: int, family: ImageFamily) -> int:
     if family == "openai":
         patches = ceil(width / _OPENAI_PATCH) * ceil(height / _OPENAI_PATCH)
         return (patches * 6 + 4) // 5
-    return _claude_tokens(width, height, family)
+    return _claude_tokens(width, height)
 
 
 def picture_type(data: str) -> str | None:
@@ -84,14 +82,10 @@ def image_size(data: bytes) -> tuple[int, int] | None:
     return size if size is not None and min(size) > 0 else None
 
 
-def _claude_tokens(width: int, height: int, family: Literal["claude-4", "claude-5"]) -> int:
-    scale = min(1.0, _CLAUDE_EDGE[family] / max(width, height))
-    if family == "claude-4":
-        patches = width * height * scale * scale / _CLAUDE_PATCH**2
-        scale *= min(1.0, sqrt(_CLAUDE_4_LIMIT / patches))
+def _claude_tokens(width: int, height: int) -> int:
+    scale = min(1.0, _CLAUDE_EDGE / max(width, height))
     wide, high = max(1, int(width * scale)), max(1, int(height * scale))
-    tokens = ceil(wide / _CLAUDE_PATCH) * ceil(high / _CLAUDE_PATCH)
-    return min(tokens, _CLAUDE_4_LIMIT) if family == "claude-4" else tokens
+    return ceil(wide / _CLAUDE_PATCH) * ceil(high / _CLAUDE_PATCH)
 
 
 def _jpeg(data: bytes) -> tuple[int, int] | None:

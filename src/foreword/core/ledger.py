@@ -344,7 +344,9 @@ class Ledger:
             likely = self._unreported.usage(fact.body, factor, asked=asked, known=usage)
             estimate = Estimate(usage=likely, cost=_cost(likely, model, body.terms, spec, seconds))
         response = response or body.response_id
-        place = fact.link if isinstance(fact, Event) else (self.session, number)
+        place = fact.link.hex() if isinstance(fact, Event) else (self.session, number)
+        if isinstance(body, Answered) and body.copy_of is not None:
+            place = body.copy_of
         identity = (response, model, fact.at) if response is not None else (place,)
         return Row(
             session=self.session,

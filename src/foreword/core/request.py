@@ -143,6 +143,8 @@ class Codec(Protocol):
     turns: Literal["", "alternate"]
     """How turns must follow each other: "alternate" where a server refuses two neighbours of one role; "": as the
     wire has it."""
+    exact: bool
+    """Whether the server refuses members that the wire's API doesn't have, where others of the wire take them."""
     message_tokens: int
     """Tokens a message costs beyond its text, by the provider's public rule."""
     tools_tokens: int

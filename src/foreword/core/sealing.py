@@ -83,7 +83,7 @@ def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce
     Raises: InvalidNumber; InvalidValue for what would not be read again; InvalidText for a header that can't be
     written.
     """
-    payload = _readable(draft.body)
+    payload, body = _readable(draft.body)
     commit = commit_of(nonce, payload)
     event = Event(
         seq=seq,
@@ -105,20 +105,22 @@ def seal(draft: Draft, *, seq: int, at: int, tenant: str, previous: bytes, nonce
     header = header_of(event)
     _check_header(event.kind, header)
     event = msgspec.structs.replace(event, link=link_of(previous, header, commit))
-    return with_body(event, draft.body, payload)
+    return with_body(event, body, payload)
 
 
-def _readable(body: Body) -> bytes:
-    """Return the payload, from which the same body is read: structs don't check what they are made of."""
+def _readable(body: Body) -> tuple[bytes, Body]:
+    """Return the payload and the body that is read from it: structs don't check what they are made of."""
     kind = kind_of(body)
     try:
         payload = encode_body(body)
-        if decode_body(kind, SCHEMA, payload) != body:
+        known = decode_body(kind, SCHEMA, payload)
+        if known != body:  # a dict where a struct belongs, say: what is followed is what will be read
             msgspec.convert(msgspec.to_builtins(body, builtin_types=_NO_TEXT), Body)
+            body, payload = known, encode_body(known)
     except (TypeError, msgspec.DecodeError) as error:
         fault, _, place = str(error).partition(" - at `$")
         raise InvalidValue(kind, place.strip(".`"), fault, _move(type(body))) from error
-    return payload
+    return payload, body
 
 
 def _move(struct: type) -> str:

@@ -67,6 +67,8 @@ class Target(Struct, frozen=True, kw_only=True):
         layered = {piece.kind for piece in self.codec.keys(self.params)}
         keys = {name: value for name, value in self.params.keys.items() if name in layered}
         limits = [self.codec.turns] if self.codec.turns else []
+        if self.codec.exact:
+            limits.append("exact")
         if self.spec.vision is False:
             limits.append("no pictures")
         return digest(compact([self.codec.wire, keys, self.reader, *limits])).hex()
@@ -119,7 +121,8 @@ class Target(Struct, frozen=True, kw_only=True):
         """Whether units made for ``other`` are units for this target too."""
         return (
             self.codec.wire == other.codec.wire
-            and (self.codec.version, self.codec.turns) == (other.codec.version, other.codec.turns)
+            and (self.codec.version, self.codec.turns, self.codec.exact)
+            == (other.codec.version, other.codec.turns, other.codec.exact)
             and self.params == other.params
             and self.reader == other.reader
             and self.counter.name == other.counter.name

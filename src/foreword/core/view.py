@@ -77,3 +77,8 @@ class View:
             if at < before:
                 return rewritten, replacement
         return None
+
+    def summary(self, seq: int) -> Replacement | None:
+        """Return the summary that stands for event ``seq``; None: it is told by itself."""
+        found = self.replacement(seq, self.position)
+        return found[1] if found is not None and found[0].how == "summarized" else None

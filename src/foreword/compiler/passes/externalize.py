@@ -19,6 +19,9 @@ from foreword.core.reference import recall
 from foreword.core.target import Target
 from foreword.core.view import View
 
+_LEAST_EXCERPT = 40
+"""Tokens that an excerpt may always have."""
+
 
 class Limits(Struct, frozen=True):
     """Tokens that one result may take, all of a batch together, and that an excerpt aims at."""
@@ -37,7 +40,7 @@ class Limits(Struct, frozen=True):
             if key not in over:
                 over.add(key)
                 total -= tokens - self.excerpt
-        share = max(40, min(self.excerpt, self.batch // max(1, len(over))))
+        share = max(_LEAST_EXCERPT, min(self.excerpt, self.batch // max(1, len(over))))
         return dict.fromkeys(sorted(over), share)
 
 
@@ -51,7 +54,7 @@ def limits_of(policy: Policy, budget: Budget) -> Limits:
     return Limits(
         min(limit, policy.result_tokens) if policy.result_tokens else limit,
         int(room * policy.batch_share) if policy.batch_share else room,
-        max(40, min(policy.excerpt_tokens, int(room * policy.excerpt_share))),
+        max(_LEAST_EXCERPT, min(policy.excerpt_tokens, int(room * policy.excerpt_share))),
     )
 
 

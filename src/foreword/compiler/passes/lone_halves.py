@@ -48,9 +48,9 @@ class _Read:
 
 
 class _Settled(_Read):
-    """The first ``at`` items, of which ``last`` is the last, when so many ``repairs`` were known: no half in them is
+    """The first ``at`` items, ``last`` the last of them, when so many ``repairs`` and ``rewrites`` were known: no half
 
-    alone and none waits. ``newest``: the last answer in them, -1: there is none.
+    in them is alone and none waits. ``newest``: the last answer in them, -1: there is none.
     """
 
     def __init__(self) -> None:
@@ -58,15 +58,18 @@ class _Settled(_Read):
         self.at = 0
         self.last: Item | None = None
         self.newest = -1
-        self.repairs = 0
+        self.repairs = self.rewrites = 0
 
     def holds(self, fold: Fold) -> bool:
         """Whether they are what they were, and no function's call since has an id that one of them asked for."""
         if self.at and (self.at > len(fold.items) or fold.items[self.at - 1] is not self.last):
             return False
         new = (item for item in fold.items[self.at :] if isinstance(item, Interaction))
-        return self.events.isdisjoint(body.event for _, body in fold.repairs[self.repairs :]) and (
-            self.asked.isdisjoint(call.id for item in new for call in item.calls)
+        rewritten = (one for _, body in fold.rewrites[self.rewrites :] for one in body.replacements)
+        return (
+            self.events.isdisjoint(body.event for _, body in fold.repairs[self.repairs :])
+            and self.events.isdisjoint(seq for one in rewritten for seq in one.events)
+            and self.asked.isdisjoint(call.id for item in new for call in item.calls)
         )
 
 
@@ -78,7 +81,7 @@ def lone_halves(view: View, target: Target) -> list[tuple[Half, str]]:
     """Return each half that stands alone, with what the model is told of it.
 
     What the provider has under way waits until somebody else speaks. What a person is asked for waits while nothing
-    came after it.
+    came after it. What a summary stands for has no half: on another wire it may have taken one of two.
     """
     fold = view.fold
     if not fold.opaque:
@@ -95,10 +98,15 @@ def _walk(view: View, target: Target, settled: _Settled) -> list[tuple[Half, str
     fold, items = view.fold, view.fold.items
     new, found = _Read(), list[tuple[Half, str]]()
     pending: dict[tuple[str, str], tuple[Half, Link]] = {}
+    told = set[tuple[str, str]]()
     newest, sent = settled.newest, fold.sent[-1].items if fold.sent else 0
     for at in range(settled.at, len(items)):
         item = items[at]
+        summary = item.seq in fold.opaque and view.summary(item.seq) is not None
         for half, link in halves_of(view, item.seq, target) if item.seq in fold.opaque else ():
+            if summary:
+                told.update([link.pair] if link.answers else ())
+                continue
             new.events.add(half[0])
             known = link.id in new.asked or link.id in settled.asked
             if half[:2] in fold.parted:
@@ -106,8 +114,8 @@ def _walk(view: View, target: Target, settled: _Settled) -> list[tuple[Half, str
                     new.unknown.add(link.pair)
             elif link.answers:
                 if pending.pop(link.pair, None) is None:
-                    told = link.pair in new.unknown or link.pair in settled.unknown
-                    found.append((half, _late(half[2], link) if told else ""))
+                    untold = link.pair in new.unknown or link.pair in settled.unknown
+                    found.append((half, _late(half[2], link) if untold else ""))
             elif link.id in fold.call_ids:
                 found.append((half, _untold(half[2]) if link.by == "client" else ""))
                 if link.by == "client":
@@ -128,15 +136,11 @@ def _walk(view: View, target: Target, settled: _Settled) -> list[tuple[Half, str
                     found.append((half, ""))
         if at < sent and not pending and not found:
             settled.take(new)
-            settled.at, settled.last, settled.newest, settled.repairs = (
-                at + 1,
-                item,
-                newest,
-                len(fold.repairs),
-            )
+            settled.at, settled.last, settled.newest = at + 1, item, newest
+            settled.repairs, settled.rewrites = len(fold.repairs), len(fold.rewrites)
     for half, link in pending.values():
         if link.by == "client":
-            found.append((half, _untold(half[2])))
+            found.append((half, "" if link.pair in told else _untold(half[2])))
         elif link.by == "person" and half[0] != items[-1].seq:
             found.append((half, ""))
     return found

@@ -8,7 +8,7 @@ fits.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 import msgspec
 
@@ -29,24 +29,46 @@ from foreword.core.view import View
 _LEAST_SUMMARY = 60
 """Tokens a summary may always have: its head line and a word of what was last said."""
 
+_AROUND = 8
+"""Tokens that a placeholder may cost beyond its text: what the wire writes around it."""
+
 _FADE = 0.85
 """Weight of a stage against the next newer one when summaries share their room."""
 
 _REFILL = 0.7
 """Part of the summaries' share that a new sharing out fills."""
 
+_MERGED = 0.5
+"""Part of the summaries' share that one summary for everything old may take."""
+
+_SUMMARY_FRAME = 12
+"""Tokens of a summary that its frame takes."""
+
+_LEAST_SHRUNK = 120
+"""Tokens over which a result of the newest interaction is worth an excerpt."""
+
+_LEAST_EXCERPT = 30
+"""Tokens that such an excerpt may always have."""
+
+_EXCERPT_FRAME = 100
+"""Tokens that its frame and the line on how to read the rest may take."""
+
+_AIM = 0.75
+"""Part of the room that a last resort aims at, so that what it finds surely comes under it."""
+
 
 class Level(msgspec.Struct, frozen=True, kw_only=True):
     """How far a rewrite may go.
 
     ``keep``: newest interactions left alone. ``ratio``: a summary's share of its stage; 0: no summaries.
-    ``merge``: one summary for everything old, existing ones included. ``goal``: share of the available budget
-    to reach; above 1 counts against the hard limit.
+    ``merge``: one summary for everything old, existing ones included. ``last``: a last resort, which has done enough
+    once the request fits; the others bring it down to the low-water mark.
     """
 
     keep: int
     ratio: float
     merge: bool = False
+    last: bool = False
 
 
 class Sizes(msgspec.Struct, kw_only=True):
@@ -72,9 +94,9 @@ def levels(keep: int, ratio: float) -> tuple[Level, ...]:
     return (
         Level(keep=keep, ratio=0.0),
         Level(keep=keep, ratio=ratio),
-        Level(keep=min(2, keep), ratio=ratio / 2),
-        Level(keep=1, ratio=ratio / 4, merge=True),
-        Level(keep=1, ratio=0.0, merge=True),
+        Level(keep=min(2, keep), ratio=ratio / 2, last=True),
+        Level(keep=1, ratio=ratio / 4, merge=True, last=True),
+        Level(keep=1, ratio=0.0, merge=True, last=True),
     )
 
 
@@ -102,10 +124,10 @@ def reduce(compiled: Compiled, attempt: int, why: Why) -> Reduction:
     for number, level in enumerate(levels(policy.keep_interactions, policy.summary_ratio)):
         if number < attempt:
             continue
-        plan = plan_of(compiled, level, sizes, cuts, low if number < 2 else high * 3 // 4)
+        plan = plan_of(compiled, level, sizes, cuts, int(high * _AIM) if level.last else low)
         if best is None or plan.left < best.left:
             best = plan
-        if plan.left <= (low if number < 2 else high):
+        if plan.left <= (high if level.last else low):
             break
     if best is None or (best.left > hard and over):
         best = best or Plan(cleared=[], summarized=[], left=compiled.counted)
@@ -139,35 +161,34 @@ def sizes_of(compiled: Compiled) -> Sizes:
     return Sizes(events=events, summaries=summaries)
 
 
-def _old_items(view: View, cuts: CutPoints, keep: int) -> list[Item]:
-    """Items before the ``keep`` newest interactions; the newest interaction, or the newest item, always stays."""
-    items = view.fold.items
-    oldest_kept = max(0, len(items) - 1)
+def oldest_kept(items: Sequence[Item], keep: int) -> int:
+    """Return where the ``keep`` newest interactions begin; the newest, or the newest item, always stays."""
+    oldest = max(0, len(items) - 1)
     seen = 0
     for index in range(len(items) - 1, -1, -1):
         if isinstance(items[index], Interaction):
-            oldest_kept = index
+            oldest = index
             seen += 1
             if seen >= max(1, keep):
                 break
-    return items[: cuts.at_or_before(oldest_kept)]
+    return oldest
 
 
 def plan_of(compiled: Compiled, level: Level, sizes: Sizes, cuts: CutPoints, goal: int) -> Plan:
     """Work out what ``level`` would do to come down to ``goal`` counted tokens."""
-    view = compiled.view
+    view, items = compiled.view, compiled.view.fold.items
     block = block_of(view, compiled.epoch)
-    told = set(view.fold.items[: block.covers]) | {block} if block is not None else set[Item]()
+    told = set(items[: block.covers]) | {block} if block is not None else set[Item]()
     old = [
         item
-        for item in _old_items(view, cuts, level.keep)
+        for item in items[: cuts.at_or_before(oldest_kept(items, level.keep))]
         if not item.kept
         and item.seq not in cuts.tied
         and item.seq not in view.fold.revoked
         and item not in told
         and not isinstance(item, Change)
     ]
-    free = [item for item in old if _summary_of(view, item) is None]
+    free = [item for item in old if view.summary(item.seq) is None]
     cleared = [] if compiled.target.reader == "none" else _clearable(compiled, free, sizes)
     left = compiled.counted
     if not level.merge and level.ratio == 0.0:
@@ -183,37 +204,44 @@ def plan_of(compiled: Compiled, level: Level, sizes: Sizes, cuts: CutPoints, goa
     return _staged(compiled, old, cleared, sizes, level, goal)
 
 
-def _summary_of(view: View, item: Item) -> Replacement | None:
-    found = view.replacement(item.seq, view.position)
-    return found[1] if found is not None and found[0].how == "summarized" else None
-
-
 def _clearable(compiled: Compiled, items: Sequence[Item], sizes: Sizes) -> list[Replacement]:
-    """Results worth clearing: plain successes first, oldest first; errors last, since they may still matter."""
+    """Results worth clearing, in the order in which to take them."""
+    found = [
+        one
+        for item in items
+        if isinstance(item, Interaction)
+        for one in clearable(compiled, item, sizes.events)
+    ]
+    return [replacement for _, replacement in sorted(found, key=lambda one: one[0])]
+
+
+def clearable(
+    compiled: Compiled, item: Interaction, sizes: Mapping[int, int]
+) -> Iterator[tuple[tuple[bool, int], Replacement]]:
+    """Yield a placeholder for each large result of an interaction that has none, with what to sort them by.
+
+    Plain successes go first, oldest first; errors last, since they may still matter. ``sizes``: counted tokens of
+    events in this request.
+    """
     view, policy, target = compiled.view, compiled.policy, compiled.target
-    read = read_tool_name(view)
-    found: list[tuple[bool, int, Replacement]] = []
-    for item in items:
-        if not isinstance(item, Interaction):
+    for position, result in enumerate(item.results):
+        seq = item.result_seqs[position]
+        tokens = sizes.get(seq, 0) if seq is not None else 0
+        if seq is None or result is None or tokens <= policy.clear_over:
             continue
-        for position, result in enumerate(item.results):
-            seq = item.result_seqs[position]
-            if seq is None or result is None:
-                continue
-            tokens = sizes.events.get(seq, 0)
-            before = view.replacement(seq, view.position)
-            if tokens <= policy.clear_over or (before is not None and before[0].how == "cleared"):
-                continue
-            call = recall(target.reader, read, view.fold.ref(seq))
-            text = frame(
-                "cleared", f"[{tokens} tokens of {item.calls[position].name} cleared; {call} returns them]"
-            )
-            removed = tokens - target.counter.count(text) - 8
-            replacement = Replacement(
-                events=(seq,), text=text, ref=view.fold.ref(seq), tokens_removed=max(0, removed)
-            )
-            found.append((result.is_error, seq, replacement))
-    return [replacement for _, _, replacement in sorted(found, key=lambda entry: entry[:2])]
+        before = view.replacement(seq, view.position)
+        if before is not None and before[0].how == "cleared":
+            continue
+        ref = view.fold.ref(seq)
+        call = recall(target.reader, read_tool_name(view), ref)
+        whole = tokens + _taken(view, seq)
+        said = f"[{whole} tokens of {item.calls[position].name} cleared; {call} returns them]"
+        text = frame("cleared", said)
+        removed = max(0, tokens - target.counter.count(text) - _AROUND)
+        yield (
+            (result.is_error, seq),
+            Replacement(events=(seq,), text=text, ref=ref, tokens_removed=removed),
+        )
 
 
 def _staged(
@@ -246,6 +274,8 @@ def _staged(
         chosen = _shared_out([(stage, sizes.summaries.get(_events(stage), 0)) for stage in told], chosen, cap)
     summarized: list[Replacement] = []
     for stage, size, limit in chosen:
+        if limit == _LEAST_SUMMARY and stage in told and size <= limit + compiled.target.codec.message_tokens:
+            continue  # as short as it gets: made again it would be the same
         replacement = _summary(compiled, stage, size, limit)
         if replacement.tokens_removed > 0 or stage in told:
             summarized.append(replacement)
@@ -277,7 +307,7 @@ def _split(
     told: dict[tuple[int, ...], list[Item]] = {}
     free: list[Item] = []
     for item in old:
-        replacement = _summary_of(view, item)
+        replacement = view.summary(item.seq)
         if replacement is None:
             free.append(item)
         else:
@@ -290,11 +320,11 @@ def _merged(compiled: Compiled, old: Sequence[Item], sizes: Sizes, level: Level)
     if not old:
         return Plan(cleared=[], summarized=[], left=compiled.counted)
     covered = {
-        replacement.events for item in old if (replacement := _summary_of(compiled.view, item)) is not None
+        replacement.events for item in old if (replacement := compiled.view.summary(item.seq)) is not None
     }
     size = sum(sizes.of(item) for item in old) + sum(sizes.summaries.get(events, 0) for events in covered)
     room = compiled.budget.counted(compiled.budget.available)
-    limit = max(_LEAST_SUMMARY, int(room * compiled.policy.summary_share * 0.5)) if level.ratio else 0
+    limit = max(_LEAST_SUMMARY, int(room * compiled.policy.summary_share * _MERGED)) if level.ratio else 0
     replacement = _summary(compiled, old, size, limit)
     if replacement.tokens_removed <= 0:
         return Plan(cleared=[], summarized=[], left=compiled.counted)
@@ -321,7 +351,7 @@ def _stages(view: View, items: Sequence[Item], sizes: Sizes, longest: int) -> li
 def _summary(compiled: Compiled, items: Sequence[Item], size: int, limit: int) -> Replacement:
     view, target = compiled.view, compiled.target
     events = tuple(seq for item in items for seq in item.events)
-    text = frame("summary", summarize(view, items, limit - 12, target))
+    text = frame("summary", summarize(view, items, limit - _SUMMARY_FRAME, target))
     removed = size - target.counter.count(text) - target.codec.message_tokens
     return Replacement(
         events=events,
@@ -343,14 +373,26 @@ def _shrink_newest(compiled: Compiled, sizes: Sizes, room: int) -> list[Replacem
         for position, result in enumerate(newest.results)
         if result is not None
         and all(isinstance(block, Text) for block in result.content)
-        and (tokens := sizes.events.get(newest.result_seqs[position] or -1, 0)) > 120
+        and (tokens := sizes.events.get(newest.result_seqs[position] or -1, 0)) > _LEAST_SHRUNK
     ]
     total = sum(tokens for _, tokens in texts)
     if not texts:
         return []
-    aim = max(30, (total + room) // len(texts) - 100)
-    shrunk = [excerpt_replacement(view, newest, position, tokens, aim, target) for position, tokens in texts]
-    return [replacement for replacement in shrunk if replacement.tokens_removed > 0]
+    aim = max(_LEAST_EXCERPT, (total + room) // len(texts) - _EXCERPT_FRAME)
+    shrunk: list[Replacement] = []
+    for position, tokens in texts:
+        earlier = _taken(view, newest.result_seqs[position])
+        one = excerpt_replacement(view, newest, position, tokens + earlier, aim, target)
+        removed = one.tokens_removed - earlier - _AROUND
+        if removed > 0:
+            shrunk.append(msgspec.structs.replace(one, tokens_removed=removed))
+    return shrunk
+
+
+def _taken(view: View, seq: int | None) -> int:
+    """Return the tokens that were taken out of a result before: what reads it back gives them, too."""
+    before = view.fold.replacements.get(seq, ()) if seq is not None else ()
+    return sum(one.tokens_removed for _, body, one in before if body.how != "summarized")
 
 
 def _shorten_notices(compiled: Compiled, sizes: Sizes, excess: int) -> list[Replacement]:
@@ -370,6 +412,6 @@ def _shorten_notices(compiled: Compiled, sizes: Sizes, excess: int) -> list[Repl
         if sizes.of(item):
             oldest.append(item)
             size += sizes.of(item)
-            limit = max(_LEAST_SUMMARY, size // 10)
+            limit = max(_LEAST_SUMMARY, int(size * compiled.policy.summary_ratio))
     replacement = _summary(compiled, oldest, size, limit) if oldest else None
     return [replacement] if replacement is not None and replacement.tokens_removed > 0 else []
