@@ -60,6 +60,11 @@ def test_an_unknown_command_is_told_its_neighbour(run: Run) -> None:
     assert "did you mean replay" in one_line(run("replya", code=2))
 
 
+def test_a_planned_command_is_said_to_be_one(run: Run) -> None:
+    """Not taken for a slip of another name."""
+    assert "reduce is not built yet" in one_line(run("reduce", "-", code=2))
+
+
 def test_version_is_that_of_the_package(run: Run) -> None:
     """--version prints name and version."""
     from foreword import __version__

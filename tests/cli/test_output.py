@@ -13,10 +13,10 @@ from foreword.cli.output import cell, percent, usd_text
 from foreword.cli.place import default_store
 
 
-def on_terminal(*args: str, **env: str) -> bytes:
-    """Run the command line on a pseudo-terminal and return what it showed."""
+def on_terminal(*args: str, program: str = "pass", **env: str) -> bytes:
+    """Run the command line on a pseudo-terminal, `program` before it, and return what it showed."""
     leader, follower = pty.openpty()
-    program = "from foreword.cli.main import main; main()"
+    program += "; from foreword.cli.main import main; main()"
     surroundings = {name: value for name, value in os.environ.items() if name not in ("NO_COLOR", "CI")}
     process = subprocess.Popen(
         [sys.executable, "-c", program, *args],

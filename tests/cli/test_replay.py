@@ -10,6 +10,7 @@ import pytest
 
 from foreword.core.block import Message, Text
 from foreword.core.usage import Usage
+from foreword.engine.calls import note_failed
 from foreword.engine.session import Session
 from foreword.store import Store
 from tests.cli.conftest import Run, one_line
@@ -115,26 +116,48 @@ def test_refused_steps_are_told_and_are_no_failure(run_json: RunJson, home: Path
     assert (refusal["error"], refusal["step"]) == ("OverBudget", 3)
 
 
-def test_a_revocation_is_measured_and_not_replayed(run: Run, run_json: RunJson, home: Path) -> None:
-    """What it revokes has a number in one log alone: a replay says what else there is, the rest needs no replay."""
+def test_a_revocation_is_measured_and_replayed(run_json: RunJson, home: Path) -> None:
+    """What it revokes is found again in the replay's log, where other events stand before it, and is sent no more."""
     with Store.open(home / "data" / "foreword") as store:
         session = Session.open(store, "plumbing", provider="anthropic", model="claude-opus-4-8")
+        session.say("Hello.")
+        session.compile()
+        session.answered(Message(role="assistant", blocks=(Text(text="Hi."),)))
         pin = session.pin("Never touch include/.")
         session.say("Mend it.")
         session.compile()
         usage = Usage(uncached=60, cache_read=40, cache_write_short=0, cache_write_long=0, output=2)
         session.answered(Message(role="assistant", blocks=(Text(text="Done."),)), usage=usage)
         session.revoke(pin, "It may change.")
-    assert run_json("show", "plumbing")["steps"] == 1
-    assert run_json("stats", "plumbing")["cache_hit_rate"] == 0.4
+        session.say("Change it.")
+        session.compile()
+        session.answered(Message(role="assistant", blocks=(Text(text="Changed."),)))
+        pinned, said = session.pin("Be brief."), session.say("Now test it.")
+        session.erase([pinned], "asked for")
+        session.revoke(pinned, "Be long.")
+        session.revoke(said, "Don't.")
+        session.say("Stop.")
+        session.compile()
+        session.answered(Message(role="assistant", blocks=(Text(text="Stopped."),)))
+    assert run_json("show", "plumbing")["steps"] == 4
     assert run_json("gate", "cache", "plumbing", "--baseline", "0.4", "--tolerance", "0")["ok"]
-    said = one_line(run("replay", "plumbing", *TARGET, "--out", "out", code=2))
-    assert not (home / "out").exists()
-    for command in ("show", "stats", "cost", "cache explain", "compile"):
-        assert command in said
-    run("compile", "plumbing", *TARGET)
-    run("cost", "plumbing")
-    run("cache", "explain", "plumbing")
+    report = run_json("replay", "plumbing", *TARGET, "--out", "out")
+    assert (report["steps"], report["epochs"], report["unexplained_prefix_breaks"]) == (4, 3, 0)
+    sent = [path.read_text("utf-8") for path in sorted((home / "out/steps").glob("*.request.json"))]
+    assert ["Never touch include/." in body for body in sent] == [False, True, False, False]
+    assert "Now test it." not in sent[-1]
+    assert run_json("verify", "--all", "--store", "out/store")["ok"]
+
+
+def test_a_call_that_failed_is_no_lost_content(run_json: RunJson, home: Path) -> None:
+    """It is billed beside the history, and what was recorded after it reads back."""
+    with Store.open(home / "data" / "foreword") as store:
+        session = Session.open(store, "plumbing", provider="anthropic", model="claude-opus-4-8")
+        session.say("Mend it.")
+        session.compile()
+        note_failed(session, TimeoutError())
+        session.answered(Message(role="assistant", blocks=(Text(text="Done."),)))
+    assert run_json("replay", "plumbing", *TARGET, "--out", "out")["unrecoverable_bytes"] == 0
 
 
 @pytest.mark.parametrize("field", ["violations", "unexplained_prefix_breaks", "unrecoverable_bytes"])

@@ -17,6 +17,7 @@ from foreword.engine.target import target_for
 from foreword.store import Store
 from tests.cli.conftest import Run, one_line
 from tests.cli.sessions import conversation, write
+from tests.importers.claude_file import ClaudeFile
 
 RunJson = Callable[..., Any]
 OURS = """
@@ -55,6 +56,17 @@ def test_sessions_lists_what_the_store_holds(run: Run, run_json: RunJson, home: 
     lines = run("sessions", "--store", "store").stdout.splitlines()
     assert [line.split()[:2] for line in lines[1:]] == [[row["session"], row["alias"]] for row in rows]
     assert lines[2].endswith("pipes#1")
+
+
+def test_an_imported_session_began_when_its_file_says(run: Run, run_json: RunJson, home: Path) -> None:
+    """It is opened by the import, later than all that it tells of."""
+    made = ClaudeFile()
+    made.user("Mend the pipe.", timestamp="2026-11-28T10:00:00.000Z")
+    made.answer("a", {"type": "text", "text": "Mended."}, timestamp="2026-11-28T10:00:05.000Z")
+    (home / "session.jsonl").write_bytes(made.data)
+    run("import", str(home / "session.jsonl"), "--store", "store")
+    [row] = run_json("sessions", "--store", "store")["sessions"]
+    assert [row["began"][:19], row["last"][:19]] == ["2026-11-28T10:00:00", "2026-11-28T10:00:05"]
 
 
 def test_without_sessions(run: Run, home: Path) -> None:

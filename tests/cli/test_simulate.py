@@ -37,6 +37,9 @@ def test_what_a_person_reads(run: Run) -> None:
     "arguments, said",
     [
         ((), "--synthetic"),
+        (("session.jsonl",), "FILE is not built yet"),
+        (("--synthetic", SIZES, "--sweep", "step=1..2"), "--sweep is not built yet"),
+        (("--synthetic", SIZES, "--window", "100"), "--window is not built yet"),
         (("--synthetic", "system=1,step=1"), "steps is missing"),
         (("--synthetic", "system=1,step=1,steps=x"), "no whole number"),
         (("--synthetic", "system=1,step=1,steps=0"), "not between 1 and 2,000"),

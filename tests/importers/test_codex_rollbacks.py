@@ -1,6 +1,9 @@
 """Turns that Codex took back: no history, and paid for all the same."""
 
-from foreword.core.event import Called, ForeignNoted
+import time
+
+from foreword.core.event import Answered, Called, ForeignNoted
+from foreword.importers.read import read
 from tests.importers.claude_file import codes, story
 from tests.importers.codex_file import CodexFile
 from tests.importers.test_codex import begun, bodies
@@ -52,3 +55,35 @@ def test_more_turns_than_there_are_leave_the_beginning() -> None:
     file.user("Anew.")
     told = story(file.read())
     assert [line.partition(":")[0] for line in told] == ["foreign", "person"]
+
+
+def test_a_turn_begun_before_its_row_of_tokens_is_taken_back_whole() -> None:
+    """That row makes one answer of two, so what was said after them stands one place earlier."""
+    file = begun()
+    for id_ in ("c8", "c9"):
+        file.call(id_)
+        file.result(id_)
+    file.user("More.")
+    file.tokens()
+    file.say("More it is.")
+    file.event("thread_rolled_back", num_turns=1)
+    assert story(file.read())[-3:] == ["model: c8 c9", "result c8", "result c9"]
+
+
+def test_parallel_calls_cost_the_same_wherever_they_stand() -> None:
+    """Four times the file takes about four times the time; the bound is loose for slow machines."""
+    times: list[float] = []
+    for steps in (1_500, 6_000):
+        file = CodexFile()
+        file.user("Go.")
+        for number in range(steps):
+            for id_ in (f"a{number}", f"b{number}"):
+                file.call(id_)
+                file.result(id_)
+            file.tokens()
+        data = file.data
+        start = time.process_time()
+        [one] = read("x", data=data)
+        times.append(time.process_time() - start)
+        assert len(bodies(one, Answered)) == steps
+    assert times[1] < 9 * times[0] + 0.5

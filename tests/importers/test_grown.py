@@ -3,8 +3,9 @@
 from msgspec.structs import replace
 
 from foreword.core.block import ToolCall
-from foreword.core.event import Answered, Called, Draft, Event, ToolsSet, kind_of
+from foreword.core.event import Answered, Called, Draft, Event, ForeignNoted, ToolsSet, kind_of
 from foreword.core.sealing import GENESIS, seal
+from foreword.core.usage import NOTHING
 from foreword.importers.grown import growth
 from foreword.importers.imported import import_key, session_id
 from tests.importers.claude_file import ClaudeFile, call, codes, text
@@ -183,3 +184,18 @@ def test_ids_are_safe_names_of_folders_and_stay_apart() -> None:
         assert name.replace("-", "").replace(".", "").replace("_", "").isalnum()
         assert not name.startswith((".", "/"))
         assert len(name) <= 110
+
+
+def test_a_note_in_other_words_is_no_other_past() -> None:
+    """Notes name their place in the file, and later versions tell more of a call that came to nothing."""
+    failed = ForeignNoted(code="api_error", where="line 3", text="busy", raw='{"error":1}')
+    left = Called(status="cancelled", model="m", response_id="r", call="old name", usage=NOTHING)
+    old = [Draft(body=failed), Draft(body=left), *drafts(begun())]
+    now = [
+        Draft(body=replace(failed, where="line 4", text="Busy.", model="m")),
+        Draft(body=replace(left, status="failed", call="new name", doubts=("d",))),
+        *drafts(begun()),
+    ]
+    assert growth(old, now).added == ()
+    another = [Draft(body=replace(failed, raw='{"error":2}')), *now[1:]]
+    assert growth(old, another).forked

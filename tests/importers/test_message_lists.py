@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import time
 from typing import Any
 
 import pytest
@@ -291,3 +292,12 @@ def test_a_response_without_a_message_is_named(response: Any) -> None:
     assert ["response" in flaw.where for flaw in one.flaws if flaw.code == "left_out"] == [True]
     assert story(one)[-1] == "person: Yes."
     assert bodies(one, ForeignNoted) == []
+
+
+def test_many_system_messages_are_read_in_their_time() -> None:
+    """Twenty thousand at the start; what each costs does not grow with those before it."""
+    rows = b'{"role":"system","content":"x"}\n' * 20_000 + b'{"role":"user","content":"Hi"}\n'
+    start = time.perf_counter()
+    [one] = read("x", data=rows)
+    assert time.perf_counter() - start < 8
+    assert len(one.drafts) == 2

@@ -11,6 +11,7 @@ from foreword.core.event import kind_of
 from foreword.core.sealing import decode_body, encode_body
 from foreword.errors import ImportFailed
 from foreword.importers.read import read
+from tests.importers.claude_file import ClaudeFile
 from tests.importers.codex_file import CodexFile
 from tests.importers.pi_file import PiFile, call, spent, text
 
@@ -53,6 +54,55 @@ def pi() -> list[str]:
     return file.lines
 
 
+def claude() -> list[str]:
+    file = ClaudeFile()
+    file.user("Build it.", cwd="/w", version="2.1.0")
+    file.answer("a", {"type": "thinking", "thinking": "hm", "signature": "s"}, text("I build."))
+    cache = {"ephemeral_5m_input_tokens": 5, "ephemeral_1h_input_tokens": 0}
+    usage = {"input_tokens": 1, "output_tokens": 2, "cache_creation_input_tokens": 5, "cache_creation": cache}
+    file.answer("a", call("t1", command="make"), usage=usage)
+    file.result("t1", [{"type": "text", "text": "made"}], toolUseResult={"stdout": "made"})
+    file.record("progress", data={"message": {"message": {"id": "m", "usage": {}}, "requestId": "r"}})
+    file.record("system", subtype="compact_boundary", logicalParentUuid="u4", parentUuid=None)
+    file.user("Half is done.", isCompactSummary=True)
+    file.record("attachment", attachment={"type": "queued_command", "prompt": "More."})
+    file.answer("b", text("Done."), isApiErrorMessage=False)
+    file.user("Look.", isSidechain=True, agentId="x", parentUuid=None)
+    file.loose(type="summary", summary="One", leafUuid="u1")
+    return file.lines
+
+
+def chat() -> list[str]:
+    function = {"name": "make", "arguments": "{}"}
+    messages = [
+        {"role": "system", "content": "You build."},
+        {"role": "user", "content": [{"type": "text", "text": "Build it."}]},
+        {
+            "role": "assistant",
+            "content": None,
+            "tool_calls": [{"id": "t", "type": "function", "function": function}],
+        },
+        {"role": "tool", "tool_call_id": "t", "content": "made"},
+        {"role": "assistant", "content": "Done.", "extra": {"response": {"usage": {"prompt_tokens": 1}}}},
+    ]
+    tools = [{"type": "function", "function": {"name": "make", "parameters": {"type": "object"}}}]
+    response = {"id": "r", "choices": [{"message": {"role": "assistant", "content": "Bye."}}]}
+    return [json.dumps({"tools": tools, "messages": messages, "response": response, "cost": 0.1})]
+
+
+def anthropic() -> list[str]:
+    used = {"type": "tool_use", "id": "t", "name": "make", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": [{"type": "text", "text": "made"}]}
+    messages = [
+        {"role": "user", "content": "Build it."},
+        {"role": "assistant", "content": [{"type": "text", "text": "I build."}, used]},
+        {"role": "user", "content": [result, {"type": "text", "text": "And?"}]},
+        {"role": "assistant", "content": "Done."},
+    ]
+    tools = [{"name": "make", "input_schema": {"type": "object"}}]
+    return [json.dumps({"system": "You build.", "tools": tools, "messages": messages})]
+
+
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
     yield path
     items = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
@@ -91,6 +141,23 @@ def test_an_odd_value_anywhere_costs_its_record_at_most(format_: str, made: Call
                 rewound = path[-1:] == ("parentId",) and odd is None
                 assert rewound or len(one.drafts) >= whole // 2, (number, path, odd)
                 for draft in one.drafts:
+                    assert decode_body(kind_of(draft.body), 1, encode_body(draft.body)) == draft.body
+
+
+@pytest.mark.parametrize("made", [claude, codex, pi, chat, anthropic])
+def test_an_odd_value_anywhere_is_read_or_refused(made: Callable[[], list[str]]) -> None:
+    """Also while the format is found, whatever the value: nothing but a refusal ends the reading."""
+    lines = made()
+    for number, line in enumerate(lines):
+        value = json.loads(line)
+        for path in places(value):
+            for odd in ({"a": [1]}, [{}], 10**30):
+                odd_lines = [*lines[:number], json.dumps(changed(value, path, odd)), *lines[number + 1 :]]
+                try:
+                    found = read("x", data="\n".join(odd_lines).encode())
+                except ImportFailed:
+                    continue
+                for draft in (draft for one in found for draft in one.drafts):
                     assert decode_body(kind_of(draft.body), 1, encode_body(draft.body)) == draft.body
 
 

@@ -352,3 +352,41 @@ def test_recorded_costs_add_up_as_decimals() -> None:
         file.answer(text("x"), usage=spent(total=0.1))
     costs = [Decimal(answer.recorded_cost_usd or "") for answer in bodies(file.read(), Answered)]
     assert sum(costs) == 1
+
+
+def test_files_put_together_are_a_session_each() -> None:
+    """A header with an id of its own begins the next; a copy of the same file adds nothing."""
+    one, other = PiFile(), PiFile()
+    one.user("Build it.")
+    one.answer(text("Built."))
+    other.lines[0] = other.lines[0].replace(SESSION, "another")
+    other.user("Test it.")
+    found = read("x.jsonl", data=one.data + other.data)
+    assert [(part.session, story(part)) for part in found] == [
+        (SESSION, ["person: Build it.", "model: Built."]),
+        ("another", ["person: Test it."]),
+    ]
+    [same] = read("x.jsonl", data=one.data * 2)
+    assert story(same) == story(found[0])
+
+
+def test_an_id_given_twice_is_named() -> None:
+    """The first stands; what is left out for its id is said."""
+    file = PiFile()
+    for words in ("Build it.", "Test it."):
+        file.entry("message", id="e1", message={"role": "user", "content": words})
+    one = file.read()
+    assert story(one) == ["person: Build it."]
+    assert "replayed" in codes(one)
+
+
+def test_records_beside_the_path_are_counted() -> None:
+    """A type that we don't know has no place in the tree; it is left out, and said to be."""
+    file = PiFile()
+    file.user("Build it.")
+    file.lines.append('{"type":"brand_new","x":1}')
+    file.answer(text("Built."))
+    one = file.read()
+    assert story(one) == ["person: Build it.", "model: Built."]
+    [left] = [flaw.text for flaw in one.flaws if flaw.code == "left_out"]
+    assert left.startswith("1 records of type brand_new ")

@@ -263,3 +263,21 @@ def test_a_file_that_unpacks_without_end_is_refused(monkeypatch: pytest.MonkeyPa
     assert len(packed.getvalue()) < 10_000
     with pytest.raises(ImportFailed, match="over the limit"):
         read("x.gz", data=packed.getvalue())
+
+
+def test_lines_without_end_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Short lines pack to nothing and take much memory, so they are counted, blank ones too."""
+    monkeypatch.setattr("foreword.importers.source.MAX_LINES", 1_000)
+    for line in (b"{}\n", b"\n"):
+        with pytest.raises(ImportFailed, match=r"line 1001: over the limit of .*1,000 lines"):
+            read("x.gz", data=gzip.compress(small().data + line * 1_000))
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_text_in_utf_16_is_called_so(encoding: str) -> None:
+    """As some shells write it; it is no binary file, and saving it again helps."""
+    data = ("\ufeff" if encoding == "utf-16-be" else "").encode(encoding) + small().data.decode().encode(
+        encoding
+    )
+    with pytest.raises(ImportFailed, match="UTF-16 text, not UTF-8; save it as UTF-8"):
+        read("x.jsonl", data=data)

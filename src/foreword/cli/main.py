@@ -47,6 +47,12 @@ COMMANDS = {
     "completion": ("foreword.cli.completion:command", "Print the completion script for a shell."),
 }
 
+LATER = frozenset(
+    {"eval", "run", "reduce", "compact", "memory", "skills", "handoff", "checkpoint", "fork", "undo", "mcp", "proxy",
+     "watch", "ui"}
+)  # fmt: skip
+"""Commands that are planned: asked for, they say so."""
+
 DOES_NOT_HOLD = (OverBudget, Gone, LogCorrupt, ArtifactMissing)
 """Errors about what was asked to be done or checked; every other one is bad use or bad input."""
 
@@ -98,6 +104,8 @@ class Commands(click.Group):
         if args and args[0] not in COMMANDS and not args[0].startswith("-"):
             import difflib
 
+            if args[0] in LATER:
+                raise click.UsageError(f"{args[0]} is not built yet; `foreword --help` lists what there is")
             close = difflib.get_close_matches(args[0][:40], COMMANDS, 3)
             hint = f"did you mean {' or '.join(close)}?" if close else "`foreword --help` lists them"
             raise click.UsageError(f"no command {args[0]!r}; {hint}")
@@ -180,11 +188,13 @@ def cli(ctx: click.Context, version: bool) -> None:
         click.echo(ctx.get_help())
     else:
         from foreword.cli.output import note
+        from foreword.cli.patience import Patience
         from foreword.cli.settings import default_map, misspelt
 
         for name, meant in misspelt(os.environ):
             note(f"warning: {name} sets nothing; did you mean {meant}?")
         ctx.default_map = default_map(COMMANDS)
+        ctx.with_resource(Patience(f"foreword {ctx.invoked_subcommand}"))
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import click
 
 from foreword.cli.lines import one_line
+from foreword.cli.patience import end, hush
 
 Cell = str | int | float | None
 UNKNOWN = "–"
@@ -31,6 +32,7 @@ def emit_json(value: Any) -> None:
 
 def emit_bytes(data: bytes) -> None:
     """Write bytes to stdout as they are."""
+    hush()
     sys.stdout.flush()
     sys.stdout.buffer.write(data)
     sys.stdout.buffer.flush()
@@ -38,11 +40,13 @@ def emit_bytes(data: bytes) -> None:
 
 def emit(text: str = "") -> None:
     """Write a line to stdout."""
+    hush()
     click.echo(text)
 
 
 def note(text: str) -> None:
     """Write a line to stderr, where it is in no script's way."""
+    hush()
     click.echo(one_line(text), err=True)
 
 
@@ -100,6 +104,7 @@ def _is_number(values: Sequence[Cell]) -> bool:
 
 
 def _drawn(columns: Sequence[str], texts: Sequence[Sequence[str]], right: Sequence[bool], title: str) -> None:
+    hush()
     from rich.console import Console
     from rich.table import Table
     from rich.text import Text
@@ -118,6 +123,7 @@ def progress(label: str, total: int) -> Iterator[Callable[[int], None]]:
     if total < 2 or not is_terminal(err=True):
         yield lambda done: None
         return
+    end()
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 

@@ -11,6 +11,7 @@ import click
 from foreword.cli import options
 from foreword.cli.lines import visible
 from foreword.cli.output import emit_bytes, emit_json, is_terminal, note
+from foreword.cli.patience import hush
 
 if TYPE_CHECKING:
     from foreword.engine.reading import Page
@@ -115,6 +116,7 @@ def command(
 def _print(page: dict[str, Any], *, listed: bool) -> None:
     text: str = page["text"]
     if is_terminal():
+        hush()
         click.echo(visible(text), nl=not text.endswith("\n"))
     else:
         emit_bytes(text.encode())

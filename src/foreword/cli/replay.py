@@ -72,14 +72,12 @@ def command(
     from foreword.cli.options import Aim
     from foreword.cli.source import sessions_of
     from foreword.evals.replay_folder import STORE, clear, subfolders
-    from foreword.evals.replayed import refereed, repeatable, replay
+    from foreword.evals.replayed import refereed, replay
     from foreword.store.store import Store
 
     aim = Aim(provider, model, policy, window, reserve_output, reader, endpoint, catalog)
     refereed(aim.target)
     sessions = sessions_of(source, format_=format_, place=store)
-    for session in sessions:
-        repeatable(session)
     clear(out)
     folders = [out] if len(sessions) == 1 else subfolders(out, [session.session for session in sessions])
     reports: list[dict[str, Any]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import click
 
@@ -66,6 +67,13 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     return [name.strip() for name in value.split(",") if name.strip()] if value else []
 
 
+def _later(ctx: click.Context, param: click.Parameter, value: Any) -> None:
+    """Refuse what is planned, before anything else is asked for."""
+    if value:
+        name = "FILE" if param.name == "files" else param.opts[0]
+        raise click.UsageError(f"{name} is not built yet; --synthetic is", ctx)
+
+
 @click.command("simulate", epilog=EPILOG)
 @click.option(
     "--synthetic",
@@ -93,6 +101,9 @@ def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> lis
     callback=_prices,
     help="Prices per million tokens without and with a cache hit; without them, the models'.",
 )
+@click.option("--sweep", hidden=True, is_eager=True, expose_value=False, callback=_later)
+@click.option("--window", hidden=True, is_eager=True, expose_value=False, callback=_later)
+@click.argument("files", metavar="", nargs=-1, is_eager=True, expose_value=False, callback=_later)
 @options.catalog
 @options.as_json
 def command(

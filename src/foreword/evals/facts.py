@@ -75,16 +75,20 @@ def rows_of(drafts: Sequence[Draft]) -> list[Row]:
 
 def _rows(drafts: Sequence[Draft]) -> Iterator[Row]:
     step = 1
-    names: dict[str, str] = {}
+    opened: dict[str, list[str]] = {}
+    ended: dict[str, str] = {}
     for fact, draft in enumerate(drafts):
         body = draft.body
         match body:
             case Answered():
-                yield from _answered(fact, step, body, names)
+                yield from _answered(fact, step, body, opened)
                 step += 1
             case ToolReturned():
                 result = body.result
-                tool = names.get(result.call_id)
+                # Ids come twice: a result is that of the oldest open call, else once more of the one ended last.
+                if waiting := opened.get(result.call_id):
+                    ended[result.call_id] = waiting.pop(0)
+                tool = ended.get(result.call_id)
                 for text, media in _contents(result.content):
                     yield Row(
                         fact=fact, step=step, category="result", text=text, tokens=0, tool=tool,
@@ -116,11 +120,11 @@ def _standing(fact: int, step: int, body: Body) -> Iterator[Row]:
             pass
 
 
-def _answered(fact: int, step: int, body: Answered, names: dict[str, str]) -> Iterator[Row]:
+def _answered(fact: int, step: int, body: Answered, opened: dict[str, list[str]]) -> Iterator[Row]:
     for block in body.message.blocks:
         match block:
             case ToolCall():
-                names[block.id] = block.name
+                opened.setdefault(block.id, []).append(block.name)
                 text = f"{block.name}\n{block.arguments}"
                 yield Row(
                     fact=fact, step=step, category="call", text=text, tokens=0, tool=block.name, call=block.id

@@ -19,7 +19,7 @@ from foreword.compiler.compile import Compiled
 from foreword.compiler.manifest import Sketch, manifest
 from foreword.compiler.policy import DEFAULT, Policy
 from foreword.core.block import Text, Thinking, ToolCall
-from foreword.core.event import Answered, Draft, Rewritten, SessionOpened, UnseenPrefix
+from foreword.core.event import Answered, Draft, Revoked, Rewritten, UnseenPrefix
 from foreword.core.reference import content_bytes
 from foreword.core.target import Target
 from foreword.core.usage import Usage
@@ -111,11 +111,13 @@ class Replay:
         self.store = store
         self.out = out
         self.keep = keep or Keep()
-        drafts = [draft for draft in imported.drafts if not isinstance(draft.body, UnseenPrefix)]
+        kept = [at for at, draft in enumerate(imported.drafts) if not isinstance(draft.body, UnseenPrefix)]
         inferred = [draft for draft in imported.drafts if isinstance(draft.body, UnseenPrefix)]
         if unseen is not None:
             inferred = [Draft(body=UnseenPrefix(tokens=unseen, basis="given"))] if unseen else []
-        self.drafts: list[Draft] = [*inferred, *drafts]
+        self.drafts: list[Draft] = [*inferred, *(imported.drafts[at] for at in kept)]
+        self._places = {at: len(inferred) + place for place, at in enumerate(kept)}
+        self._seqs: list[int] = []
         self.unseen = sum(d.body.tokens for d in inferred if isinstance(d.body, UnseenPrefix))
         make, _ = REFEREES[target.codec.wire]
         self.referee = make(facts=facts_of(target, self.unseen), seed=seed)
@@ -144,24 +146,40 @@ class Replay:
         """Walk every recorded call and return the report. ``progress`` gets the number of steps done."""
         waiting: list[Draft] = []
         step = 0
-        for draft in self.drafts:
+        for place, draft in enumerate(self.drafts):
             if isinstance(draft.body, Answered):
-                if waiting:
-                    self.session.append(*waiting)
-                    waiting = []
+                self._append(*waiting)
+                waiting = []
                 step += 1
                 self._step(step, draft)
                 if progress is not None:
                     progress(step)
+            elif isinstance(draft.body, Revoked):
+                self._append(*waiting)
+                waiting = [self._revoking(place, draft, draft.body)]
             else:
                 waiting.append(draft)
-        if waiting:
-            self.session.append(*waiting)
+        self._append(*waiting)
         report = self.report()
         if self.out is not None:
             self.out.mkdir(parents=True, exist_ok=True)
             _write(self.out / "report.json", report)
         return report
+
+    def _append(self, *drafts: Draft) -> None:
+        """Append what comes next in the record, and keep where it stands in this log."""
+        if drafts:
+            last = self.session.append(*drafts)
+            self._seqs += range(last + 1 - len(drafts), last + 1)
+
+    def _revoking(self, place: int, draft: Draft, body: Revoked) -> Draft:
+        """Return a revocation that names its target by this log's number."""
+        target = self._seqs[self._places[body.target]]
+        made = msgspec.structs.replace(
+            draft, body=msgspec.structs.replace(body, target=target), causes=(target,)
+        )
+        self.drafts[place] = made
+        return made
 
     def _step(self, step: int, draft: Draft) -> None:
         body = draft.body
@@ -172,9 +190,7 @@ class Replay:
         except (OverBudget, EmptyRequest) as error:
             self._ms.append((time.perf_counter() - started) * 1000)
             self._refused(step, error)
-            self.session.append(
-                msgspec.structs.replace(draft, body=msgspec.structs.replace(body, usage=None))
-            )
+            self._append(msgspec.structs.replace(draft, body=msgspec.structs.replace(body, usage=None)))
             return
         data = compiled.body
         self._ms.append((time.perf_counter() - started) * 1000)
@@ -202,7 +218,7 @@ class Replay:
         if self.on_step is not None:
             self.on_step(compiled, made, verdict)
         answer = msgspec.structs.replace(body, usage=usage, request=self.session.view.fold.sent[-1].seq)
-        self.session.append(msgspec.structs.replace(draft, body=answer))
+        self._append(msgspec.structs.replace(draft, body=answer))
 
     def _refused(self, step: int, error: OverBudget | EmptyRequest) -> None:
         refusal: dict[str, Any] = {"step": step, "error": type(error).__name__, "text": str(error)}
@@ -291,29 +307,22 @@ class Replay:
     def unrecoverable(self) -> int:
         """Bytes of what was imported that the store doesn't give back exactly, read anew from disk."""
         self.session.flush()
-        stored = self.store.load(self.session.id)
-        kept = [event for event in stored if event.origin not in ("engine",) and not _opens(event.body)]
+        stored = {event.seq: event.body for event in self.store.load(self.session.id)}
+        seqs = [*self._seqs, *(None for _ in self.drafts[len(self._seqs) :])]
         lost = 0
-        for draft, event in zip(self.drafts, kept, strict=False):
-            kind_bytes = content_bytes(draft.body, None) if not isinstance(draft.body, Answered) else None
-            wanted = kind_bytes[1] if kind_bytes is not None else _message_bytes(draft.body)
-            found = None
-            if event.body is not None:
-                kind_bytes = content_bytes(event.body, None) if not isinstance(event.body, Answered) else None
-                found = kind_bytes[1] if kind_bytes is not None else _message_bytes(event.body)
-            if found != wanted:
+        for draft, seq in zip(self.drafts, seqs, strict=True):
+            wanted, found = _content(draft.body), stored.get(seq) if seq is not None else None
+            if found is None or _content(found) != wanted:
                 lost += len(wanted)
-        for draft in self.drafts[len(kept) :]:
-            lost += len(_message_bytes(draft.body))
         return lost
 
 
-def _opens(body: Any) -> bool:
-    return isinstance(body, SessionOpened)
-
-
-def _message_bytes(body: Any) -> bytes:
-    return msgspec.json.encode(body.message) if isinstance(body, Answered) else msgspec.json.encode(body)
+def _content(body: Any) -> bytes:
+    """Return what reads back of a fact; of an answer its message, since its usage is the replay's own."""
+    if isinstance(body, Answered):
+        return msgspec.json.encode(body.message)
+    read = content_bytes(body, None)
+    return msgspec.json.encode(body) if read is None else read[1]
 
 
 def _quantile(values: Sequence[float], share: float) -> float | None:

@@ -9,10 +9,9 @@ from msgspec.structs import replace
 
 from foreword.compiler.compile import Compiled
 from foreword.compiler.policy import DEFAULT, Policy
-from foreword.core.event import Revoked
 from foreword.core.target import Target
 from foreword.engine.contents import Contents
-from foreword.errors import ImportFailed, UnknownWire
+from foreword.errors import UnknownWire
 from foreword.evals.replay import REFEREES, Keep, Replay
 from foreword.importers.imported import Imported
 from foreword.store.store import Store
@@ -22,14 +21,6 @@ def refereed(target: Target) -> None:
     """Raise UnknownWire when no referee judges the target's wire."""
     if target.codec.wire not in REFEREES:
         raise UnknownWire(target.codec.wire, tuple(REFEREES))
-
-
-def repeatable(imported: Imported) -> None:
-    """Raise ImportFailed for a session with a revocation, which names an event by its number in its own log."""
-    if any(isinstance(draft.body, Revoked) for draft in imported.drafts):
-        fault = "a revocation stands in it, and what it revokes has another number in a replay's log"
-        move = "replay the file it was imported from; `foreword show`, `stats`, `cost`, `cache explain` and `compile` "
-        raise ImportFailed(imported.session, fault, move + "take the session itself")
 
 
 def replay(
@@ -46,10 +37,9 @@ def replay(
 
     Where the store holds the session already, the replay gets another name. For a ``path:`` reader, what
     requests leave out is written to its folder as they are made.
-    Raises: UnknownWire; StoreError; ImportFailed, see `repeatable`.
+    Raises: UnknownWire; StoreError.
     """
     refereed(target)
-    repeatable(imported)
     named = replace(imported, session=_free_name(store, imported.session))
     walk = Replay(named, target, store=store, policy=policy, unseen=unseen, out=out, keep=keep)
     contents = Contents(target.reader)

@@ -6,12 +6,13 @@ and most records are not messages.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from foreword.core.event import Draft
 from foreword.errors import ImportFailed
 from foreword.importers.claude_drafts import Writer
+from foreword.importers.claude_parts import parts_of
 from foreword.importers.claude_records import Record, calls_shown, record_of
 from foreword.importers.claude_tree import History, history_of
 from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
@@ -20,39 +21,39 @@ from foreword.importers.left_behind import told
 from foreword.importers.source import DETECT, Row, Source
 
 FORMAT = "claude-code"
+MESSAGES = frozenset({"user", "assistant"})
 TITLES = ("customTitle", "aiTitle", "summary")
 """Members that hold a title, the best first."""
 
 
 def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
-    """Read the main conversation and each sidechain of a file, in order of first appearance.
+    """Read each session of a file: its main conversation and each sidechain, in order of first appearance.
 
     A sidechain is a session of its own, `<session>/<agent id or number>`. Raises ImportFailed when the file
     holds no message.
     """
     records: list[Record] = []
     others: Counter[str] = Counter()
-    ids: Counter[str] = Counter()
-    titles: dict[str, str] = {}
-    project: str | None = None
+    titles: dict[str | None, dict[str, str]] = {}
+    folders: dict[str | None, str] = {}
     shown: dict[tuple[str, str], int] = {}
     for row in rows:
         if not isinstance(row.value, dict):
             others["unknown"] += 1
             continue
-        if isinstance(id_ := row.value.get("sessionId"), str):
-            ids[id_] += 1
-        titles |= {name: row.value[name] for name in TITLES if isinstance(row.value.get(name), str)}
-        project = project or project_of(row.value.get("cwd"))
+        id_ = row.value["sessionId"] if isinstance(row.value.get("sessionId"), str) else None
+        named = titles.setdefault(id_, {})
+        named |= {name: row.value[name] for name in TITLES if isinstance(row.value.get(name), str)}
+        if project := project_of(row.value.get("cwd")):
+            folders.setdefault(id_, project)
         shown |= calls_shown(row.value)
         record = record_of(row)
         if record is not None:
             records.append(record)
         if record is None or record.kind == "other":
             others[_label(row.value)] += 1
-    if not any(record.type in ("user", "assistant") for record in records):
+    if not any(record.type in MESSAGES for record in records):
         raise ImportFailed(source.path, "a Claude Code file without a message", DETECT)
-    session = session_id(source.stem if source.stem in ids or not ids else next(iter(ids)))
     flaws = [*source.flaws, *left_out(others, source.name)]
     if unread := shown.keys() - {record.call for record in records if record.kind == "answer"}:
         text = (
@@ -60,31 +61,55 @@ def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
             f"progress records only and are not billed; read the sub-agents' own files too"
         )
         flaws.append(Flaw(code="progress_usage", where=source.name, text=text))
+    parts = [part for part in parts_of(records) if any(record.type in MESSAGES for record in part.records)]
+    made: list[Imported] = []
+    for part in parts:
+        # What is no record and names another session, or none, is about all of a file with one, else about nothing.
+        about = [id_ for id_ in titles if len(parts) == 1 or id_ in part.ids]
+        made += _session(
+            part.records,
+            source,
+            ids=[id_ for id_ in about if id_ is not None],
+            title={name: text for id_ in about for name, text in titles[id_].items()},
+            project=next((folders[id_] for id_ in about if id_ in folders), None),
+            flaws=() if made else flaws,
+        )
+    if not made:
+        raise ImportFailed(source.path, "a Claude Code file without a readable message", DETECT)
+    return made
+
+
+def _session(
+    records: Sequence[Record],
+    source: Source,
+    *,
+    ids: Sequence[str],
+    title: Mapping[str, str],
+    project: str | None,
+    flaws: Sequence[Flaw],
+) -> Iterator[Imported]:
+    """Yield the conversations of one session, the first of them with `flaws`. `ids`: those that its rows name."""
+    session = session_id(source.stem if source.stem in ids or not ids else ids[0])
     if len(ids) > 1:
         text = f"records of {len(ids)} session ids, imported as one session {session}"
-        flaws.append(Flaw(code="several_sessions", where=source.name, text=text))
-    made: list[Imported] = []
+        flaws = [*flaws, Flaw(code="several_sessions", where=source.name, text=text)]
     taken: set[str] = set()
     for name, group in _conversations(records).items():
         one = _conversation(group, source, taken, side=name is not None)
         if one is None:
             continue
         drafts, own = one
-        made.append(
-            Imported(
-                session=session if name is None else f"{session}/{session_id(name)}",
-                format=FORMAT,
-                source=source.name,
-                drafts=drafts,
-                flaws=(*(() if made else flaws), *own),
-                title=None if name is not None else next((titles[t] for t in TITLES if t in titles), None),
-                project=project,
-                sub_context=name is not None,
-            )
+        yield Imported(
+            session=session if name is None else f"{session}/{session_id(name)}",
+            format=FORMAT,
+            source=source.name,
+            drafts=drafts,
+            flaws=(*flaws, *own),
+            title=next((title[t] for t in TITLES if t in title), None) if name is None else None,
+            project=project,
+            sub_context=name is not None,
         )
-    if not made:
-        raise ImportFailed(source.path, "a Claude Code file without a readable message", DETECT)
-    return made
+        flaws = ()
 
 
 def _conversations(records: Sequence[Record]) -> dict[str | None, list[Record]]:

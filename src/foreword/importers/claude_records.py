@@ -20,7 +20,8 @@ class Record(Struct, frozen=True, kw_only=True):
     """A record that has a place in the tree.
 
     `parent` is the uuid it names; None: none. `linked`: it says what its parent is, be it none. `agent`: the
-    sub-agent it belongs to ("" when that one has no name), None: the main conversation.
+    sub-agent it belongs to ("" when that one has no name), None: the main conversation. `session`: the session id that
+    it names; None: none.
     """
 
     line: int
@@ -30,6 +31,7 @@ class Record(Struct, frozen=True, kw_only=True):
     parent: str | None
     linked: bool
     agent: str | None
+    session: str | None
     timestamp: str
     data: dict[str, Any]
 
@@ -68,7 +70,7 @@ def record_of(row: Row) -> Record | None:
     kind = _kind_of(type_, data)
     if kind == "compaction" and not parent:
         parent = logical
-    agent = data.get("agentId")
+    agent, session = data.get("agentId"), data.get("sessionId")
     return Record(
         line=row.number,
         type=type_,
@@ -77,6 +79,7 @@ def record_of(row: Row) -> Record | None:
         parent=parent if isinstance(parent, str) else None,
         linked="parentUuid" in data and kind != "compaction",
         agent=(agent if isinstance(agent, str) else "") if data.get("isSidechain") is True else None,
+        session=session if isinstance(session, str) else None,
         timestamp=data["timestamp"] if isinstance(data.get("timestamp"), str) else "",
         data={} if type_ == "progress" else {key: data[key] for key in data if key != "toolUseResult"},
     )
@@ -119,7 +122,8 @@ def _kind_of(type_: str, data: dict[str, Any]) -> Kind:
         return "error" if failed else "answer"
     if type_ == "user":
         return "compaction" if data.get("isCompactSummary") is True else "said"
-    if type_ == "system" and data.get("subtype") in COMPACTIONS:
+    subtype = data.get("subtype")
+    if type_ == "system" and isinstance(subtype, str) and subtype in COMPACTIONS:
         return "compaction"
     attachment = data.get("attachment")
     if type_ == "attachment" and isinstance(attachment, dict) and attachment.get("type") == "queued_command":

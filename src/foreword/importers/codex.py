@@ -22,19 +22,24 @@ ECHOES = frozenset({"user_message", "agent_message", "agent_reasoning", "agent_r
 
 def sessions(rows: Iterable[Row], source: Source) -> list[Imported]:
     """Read the thread of a file. Raises ImportFailed when it holds no message."""
-    listed = [
-        row for row in rows if isinstance(row.value, dict) and isinstance(row.value.get("payload"), dict)
-    ]
+    others: Counter[str] = Counter()
+    listed: list[Row] = []
+    for row in rows:
+        if isinstance(row.value, dict) and isinstance(row.value.get("payload"), dict):
+            listed.append(row)
+        else:
+            others[_label(row.value)] += 1
     metas = [row.value["payload"] for row in listed if row.value.get("type") == "session_meta"]
     # A fork repeats the meta of the thread that it left; its own stands first, or is named by the file.
     own = next((meta for meta in metas if _id(meta) and _id(meta) in source.stem), metas[0] if metas else {})
-    thread = Thread(source.name, _id(own), side=isinstance(own.get("source"), dict))
+    # A fork of a fork repeats both, the older one last.
+    root = next((_id(meta) for meta in reversed(metas) if _id(meta) not in ("", _id(own))), _id(own))
+    thread = Thread(source.name, root, side=isinstance(own.get("source"), dict))
     base = own.get("base_instructions")
     thread.instruct(
         base=base.get("text") if isinstance(base, dict) else base,
         user=own.get("instructions"),  # before version 0.80 the name of the user's instructions
     )
-    others: Counter[str] = Counter()
     title: str | None = None
     for row in listed:
         payload = row.value["payload"]
@@ -80,6 +85,8 @@ def _taken(thread: Thread, row: Row, payload: dict[str, Any]) -> bool:
         case "event_msg", "context_compacted":
             thread.compacted(row, "a compaction that the file does not hold", payload)
         case "event_msg", "task_started" | "task_complete" | "turn_aborted":
+            if payload["type"] == "task_started":
+                thread.begun(payload)
             thread.ended(row, aborted=payload["type"] == "turn_aborted")
         case "event_msg", "thread_rolled_back":
             thread.rolled_back(row, payload.get("num_turns"))
@@ -116,9 +123,10 @@ def _id(meta: dict[str, Any]) -> str:
     return id_ if isinstance(id_, str) else ""
 
 
-def _label(value: dict[str, Any]) -> str:
+def _label(value: Any) -> str:
     """Name the type of a row, with its payload's, for a person to read."""
-    parts = [
-        plain(part) for part in (value.get("type"), value["payload"].get("type")) if isinstance(part, str)
-    ]
+    row = value if isinstance(value, dict) else {}
+    payload = row.get("payload")
+    types = (row.get("type"), payload.get("type") if isinstance(payload, dict) else None)
+    parts = [plain(part) for part in types if isinstance(part, str)]
     return "/".join(parts) or "unknown"

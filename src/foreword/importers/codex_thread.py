@@ -4,7 +4,10 @@ Codex records items, not calls: what the model wrote between two inputs is one a
 token counts ends it, which stands after the results of its tools.
 """
 
+import hashlib
 from typing import Any
+
+import msgspec
 
 from foreword.codecs.doubts import UNREADABLE
 from foreword.core.block import Block, Message, Text, Thinking
@@ -46,19 +49,23 @@ INSTRUCTIONS = ("base", "user", "developer")
 
 
 class _Answer:
-    """A call of the model being gathered. `said_before`: somebody spoke since the call before it."""
+    """A call of the model being gathered. `said_before`: somebody spoke since the call before it.
 
-    def __init__(self, draft: Draft, call: str | None, *, said_before: bool) -> None:
+    `turn`: the turn's id, None: not told. `total`: what the thread had spent after it, None: not told.
+    """
+
+    def __init__(self, draft: Draft, turn: str | None, *, said_before: bool) -> None:
         self.header = draft
-        self.call = call
+        self.turn = turn
         self.said_before = said_before
+        self.total: Tokens | None = None
         self.model: str | None = None
         self.blocks: list[Block] = []
         self.usage: Usage | None = None
         self.doubts: tuple[str, ...] = ()
         self.partial = False
 
-    def draft(self) -> Draft:
+    def draft(self, thread: str) -> Draft:
         message = Message(role="assistant", blocks=tuple(self.blocks), wire=WIRE)
         body = Answered(
             message=message,
@@ -66,25 +73,36 @@ class _Answer:
             usage=self.usage,
             partial=self.partial,
             doubts=self.doubts,
-            call=self.call,
+            call=self._name(thread),
         )
         return Draft(
             body=body, at=self.header.at, actor=FORMAT, origin=self.header.origin, trust=self.header.trust
         )
 
+    def _name(self, thread: str) -> str | None:
+        """Name the call alike in every copy: a fork repeats the rows with other times, and leaves some out."""
+        if self.turn is None and not thread:
+            return None
+        # A turn's id and what was spent by then are one call's alone; without either, its words tell it apart.
+        words = None if self.turn and self.total else self.blocks
+        told = msgspec.json.encode((self.turn or thread, self.total, words), order="deterministic")
+        return hashlib.blake2b(told, digest_size=16).hexdigest()
+
 
 class Thread:
     """A thread being read. `side`: another agent started it, so that nobody in it is a person.
 
-    `id_`: the thread's own, "" without. `left_behind`: how many of the calls written are not history.
+    `root`: id of the thread that the first rows come from, which is another's in a fork; "" without. `left_behind`:
+    how many of the calls written are not history.
     """
 
-    def __init__(self, source: str, id_: str, *, side: bool) -> None:
+    def __init__(self, source: str, root: str, *, side: bool) -> None:
         self.source = source
         self.side = side
         self.flaws: list[Flaw] = []
         self.left_behind = 0
-        self._id = id_
+        self._root = root
+        self._turn: str | None = None
         self._written: list[Draft | _Answer] = []
         self._turns: list[int] = []
         self._answer: _Answer | None = None
@@ -114,7 +132,7 @@ class Thread:
             text = "the last answer holds reasoning only so far; it is read when the file has grown"
             self.flaws.append(Flaw(code="unfinished_answer", where=_where(last.header), text=text))
             written = written[:-1]
-        drafts = [entry.draft() if isinstance(entry, _Answer) else entry for entry in written]
+        drafts = [entry.draft(self._root) if isinstance(entry, _Answer) else entry for entry in written]
         said = any(not isinstance(draft.body, ForeignNoted | InstructionsSet) for draft in drafts)
         return drafts if said else []
 
@@ -130,6 +148,7 @@ class Thread:
         """Take the settings of the calls that follow."""
         if isinstance(model := context.get("model"), str):
             self._model = model
+        self.begun(context)
         mode = context.get("collaboration_mode")
         settings = mode.get("settings") if isinstance(mode, dict) else None
         self.instruct(
@@ -138,6 +157,11 @@ class Thread:
             developer=context.get("developer_instructions")
             or (settings.get("developer_instructions") if isinstance(settings, dict) else None),
         )
+
+    def begun(self, payload: dict[str, Any]) -> None:
+        """Take the id of the turn that a row names, as the start of one does."""
+        if isinstance(id_ := payload.get("turn_id"), str) and id_:
+            self._turn = id_
 
     def item(self, row: Row, item: dict[str, Any]) -> bool:
         """Take an item of the history; False: it is none."""
@@ -192,9 +216,10 @@ class Thread:
             self._merge(calls)
             calls = calls[:1]
         if calls:
-            calls[-1].usage, calls[-1].doubts = billed.last.usage, ()
+            calls[-1].usage, calls[-1].total, calls[-1].doubts = billed.last.usage, billed.total, ()
         if len(calls) == 2 and billed.rest.input:
             calls[0].usage, calls[0].partial = billed.rest.usage, False
+            calls[0].total = billed.total - billed.last
         else:
             self._unclaimed(row, billed.rest)
         if not calls:
@@ -218,7 +243,7 @@ class Thread:
         answers = {entry for entry in gone if isinstance(entry, _Answer)}
         self._unbilled = [answer for answer in self._unbilled if answer not in answers]
         self._written += [
-            paid(entry.draft()) if isinstance(entry, _Answer) else entry
+            paid(entry.draft(self._root)) if isinstance(entry, _Answer) else entry
             for entry in gone
             if isinstance(entry, _Answer) or isinstance(entry.body, Called)
         ]
@@ -233,8 +258,7 @@ class Thread:
         self._instructed(row)
         if self._answer is None:
             draft = self._draft(row, Answered(message=Message(role="assistant", blocks=())), "model")
-            call = f"{self._id}:{row.number}" if self._id else None
-            self._answer = _Answer(draft, call, said_before=self._said)
+            self._answer = _Answer(draft, self._turn, said_before=self._said)
             self._answer.model = self._model
             self._written.append(self._answer)
             self._unbilled.append(self._answer)
@@ -282,7 +306,17 @@ class Thread:
         """Make one answer of several that share one row: results of early calls came between their items."""
         for call in calls[1:]:
             calls[0].blocks += call.blocks
-            self._written.remove(call)
+        for call in reversed(calls[1:]):
+            at = len(self._written) - 1
+            while (
+                self._written[at] is not call
+            ):  # near the end: a look from the start would cost the whole file
+                at -= 1
+            del self._written[at]
+            for turn in range(len(self._turns) - 1, -1, -1):
+                if self._turns[turn] <= at:
+                    break
+                self._turns[turn] -= 1
 
     def _unclaimed(self, row: Row, tokens: Tokens) -> None:
         if tokens != NOTHING:

@@ -43,10 +43,14 @@ NOTHING = Tokens()
 
 
 class Billed(Struct, frozen=True, kw_only=True):
-    """What a row adds: the `last` call's tokens, and the `rest` that earlier calls without a row had."""
+    """What a row adds: the `last` call's tokens, and the `rest` that earlier calls without a row had.
+
+    `total`: of the thread by then, with what it was forked from.
+    """
 
     last: Tokens
     rest: Tokens
+    total: Tokens
 
 
 class Meter:
@@ -73,7 +77,7 @@ class Meter:
             count for count in (rest.input, rest.cached, rest.output, rest.reasoning) if count is not None
         ]
         right = all(count >= 0 for count in told) and (_less(rest.input, rest.cached) or 0) >= 0
-        return Billed(last=last, rest=rest if right and any(told) else NOTHING)
+        return Billed(last=last, rest=rest if right and any(told) else NOTHING, total=total)
 
 
 def _tokens(value: object) -> Tokens:

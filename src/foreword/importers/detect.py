@@ -18,6 +18,7 @@ ROW_TYPES = frozenset({"session_meta", "response_item", "event_msg", "turn_conte
 RECORD_MARKS = ("uuid", "sessionId", "parentUuid")
 CHAT_ROLES = frozenset({"tool", "function"})
 CHAT_MEMBERS = ("tool_calls", "function_call", "tool_call_id")
+CHAT_TYPES = frozenset({"image_url", "input_audio", "refusal"})
 BLOCK_TYPES = frozenset({"tool_use", "tool_result", "thinking", "redacted_thinking", "document"})
 LOOKALIKES: tuple[tuple[frozenset[str], str], ...] = (
     (frozenset({"sessionId", "projectHash"}), "a Gemini CLI session"),
@@ -41,7 +42,7 @@ def shape_of(value: Any) -> Shape | None:
     messages = value.get("messages")
     if isinstance(messages, list) and any(_is_message(message) for message in messages):
         return "document"
-    type_ = value.get("type") if isinstance(value.get("type"), str) else None
+    type_ = _word(value, "type")
     if type_ in CHAINED and any(isinstance(value.get(mark), str) for mark in RECORD_MARKS):
         message = value.get("message")
         if type_ not in ("user", "assistant") or (isinstance(message, dict) and "content" in message):
@@ -110,17 +111,23 @@ def _wire_of(path: str, values: Iterable[dict[str, Any]]) -> str:
         for message in messages_of(value):
             if not isinstance(message, dict):
                 continue
-            chat |= message.get("role") in CHAT_ROLES or any(message.get(name) for name in CHAT_MEMBERS)
+            chat |= _word(message, "role") in CHAT_ROLES or any(message.get(name) for name in CHAT_MEMBERS)
             content = message.get("content")
             if isinstance(content, list):
-                types = {part.get("type") for part in content if isinstance(part, dict)}
-                blocks |= not BLOCK_TYPES.isdisjoint(t for t in types if isinstance(t, str))
-                chat |= bool(types & {"image_url", "input_audio", "refusal"})
+                types = {_word(part, "type") for part in content if isinstance(part, dict)}
+                blocks |= not BLOCK_TYPES.isdisjoint(types)
+                chat |= not CHAT_TYPES.isdisjoint(types)
                 lists = True
     if chat and blocks:
         fault = "messages of two formats in one list: OpenAI tool calls and Anthropic blocks"
         raise ImportFailed(path, fault, "split the file, or name one with --format")
     return "anthropic" if blocks or (lists and not chat and not beside) else "openai-chat"
+
+
+def _word(value: dict[str, Any], name: str) -> str:
+    """Return a member that is a word; "" for any other."""
+    word = value.get(name)
+    return word if isinstance(word, str) else ""
 
 
 def _lookalike(row: Row) -> str | None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from msgspec import Struct
 
-from foreword.core.event import Draft, Event, ToolsSet, UnseenPrefix
+from foreword.core.event import Called, Draft, Event, ForeignNoted, ToolsSet, UnseenPrefix
 from foreword.core.sealing import encode_body
 
 
@@ -49,6 +49,8 @@ def import_key(fact: Draft | Event) -> bytes | None:
     """Return what makes a read fact and a recorded one the same: a digest of the body.
 
     Where a fact stands in the file and when it was written down don't count, so a renamed file adds nothing.
+    Nor does what later versions may tell better: of a note the words, of a call that is no history all but its
+    response or, without one, its tokens.
     None: not to be compared, since a grown file may change it (inferred tools, an inferred prefix, an erased
     payload).
     """
@@ -57,6 +59,14 @@ def import_key(fact: Draft | Event) -> bytes | None:
         return None
     if isinstance(body, ToolsSet) and all(tool.inferred for tool in body.tools):
         return None
+    match body:
+        case ForeignNoted():
+            body = ForeignNoted(code=body.code, where="", raw=body.raw)
+        case Called():
+            told = None if body.response_id else body.usage
+            body = Called(kind=body.kind, response_id=body.response_id, usage=told)
+        case _:
+            pass
     return hashlib.blake2b(encode_body(body), digest_size=16).digest()
 
 

@@ -108,8 +108,11 @@ class Conversation:
         """Return the session; without drafts when no message of it can be read."""
         setting = list(self._setting())
         drafts: list[Draft] = []
+        leading = True
         for row in self.rows:
-            drafts += self._drafts_of(row, leading=all(_is_instruction(draft) for draft in drafts))
+            made = list(self._drafts_of(row, leading=leading))
+            leading = leading and all(_is_instruction(draft) for draft in made)
+            drafts += made
         lead = _joined([draft for draft in [*setting, *drafts] if _is_instruction(draft)])
         lead += [draft for draft in setting if not _is_instruction(draft)]
         drafts = [draft for draft in drafts if not _is_instruction(draft)]

@@ -50,11 +50,13 @@ class History(Struct, frozen=True, kw_only=True):
 
     `path`: from the root to the current leaf. `branches`: what a rewind left behind, one list a branch that
     holds history. `broken`: entries of history whose parent is not before them; the entry before them was taken.
+    `clashing`: entries of history with the id of another one before them, which they are no copy of.
     """
 
     path: list[Entry]
     branches: list[list[Entry]]
     broken: list[Entry]
+    clashing: list[Entry]
 
 
 def entry_of(row: Row) -> Entry:
@@ -76,9 +78,13 @@ def history_of(entries: Sequence[Entry], header: str | None) -> History:
     parents: dict[str, str | None] = {}
     broken: list[Entry] = []
     firsts: list[Entry] = []
+    by_id: dict[str, Entry] = {}
+    clashing: list[Entry] = []
     previous: str | None = None
     for entry in entries:
-        if entry.id in parents:
+        if by_id.setdefault(entry.id, entry) is not entry:
+            if entry.data != by_id[entry.id].data:
+                clashing.append(entry)
             continue
         if entry.parent in parents:
             parents[entry.id] = entry.parent
@@ -105,4 +111,5 @@ def history_of(entries: Sequence[Entry], header: str | None) -> History:
         path=[entry for entry in firsts if entry.id in path],
         branches=[b for b in branches.values() if any(entry.type in HISTORY for entry in b)],
         broken=[entry for entry in broken if entry.type in HISTORY],
+        clashing=[entry for entry in clashing if entry.type in HISTORY],
     )

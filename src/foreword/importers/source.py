@@ -28,10 +28,13 @@ MAX_LINE = 256 << 20
 """Bytes of one line, after decompression."""
 MAX_TOTAL = 2 << 30
 """Bytes of a file, after decompression: a small file can unpack to any size."""
+MAX_LINES = 2_000_000
+"""Lines of a file: a short line takes far more memory read than written, and packs to nothing."""
 NAMED_LINES = 20
 """How many bad lines are named one by one; the rest are counted."""
 
 GZIP, ZSTD, BOM = b"\x1f\x8b", b"\x28\xb5\x2f\xfd", b"\xef\xbb\xbf"
+UTF16 = (b"\xff\xfe", b"\xfe\xff")
 DETECT = "check that this is the session file itself"
 CUT = "if the file was cut off, export it again"
 
@@ -88,6 +91,8 @@ class Source:
         number, first = next(lines, (0, b""))
         if not first:
             raise ImportFailed(self.path, "the file is empty", "nothing to import")
+        if first.startswith(UTF16):
+            raise ImportFailed(self.path, "UTF-16 text, not UTF-8", "save it as UTF-8")
         if b"\0" in first[:4096]:
             raise ImportFailed(self.path, "binary data, not JSON", DETECT)
         try:
@@ -178,8 +183,10 @@ class Source:
                 total += len(line)
                 if number == 1:
                     line = line.removeprefix(BOM)
-                if len(line) == MAX_LINE or total > MAX_TOTAL:
-                    limit = f"{MAX_LINE >> 20} MiB a line and {MAX_TOTAL >> 20} MiB in all"
+                if len(line) == MAX_LINE or total > MAX_TOTAL or number > MAX_LINES:
+                    limit = (
+                        f"{MAX_LINE >> 20} MiB a line, {MAX_TOTAL >> 20} MiB and {MAX_LINES:,} lines in all"
+                    )
                     raise ImportFailed(
                         self.path, f"line {number}: over the limit of {limit}", "split the file"
                     )
