@@ -1,6 +1,7 @@
 """The reference pages are whole: every command, option, field, error, event, wire and format stands in them."""
 
 import importlib
+import inspect
 import json
 import re
 from pathlib import Path
@@ -12,6 +13,8 @@ import pytest
 from click.testing import CliRunner
 
 import foreword
+import foreword.testing
+from foreword import Compiled, Page, Session, Synced
 from foreword.cli.main import COMMANDS, cli
 from foreword.cli.options import FORMATS as OFFERED_FORMATS
 from foreword.cli.options import WIRES
@@ -20,7 +23,11 @@ from foreword.compiler.invariants.check import INVARIANTS
 from foreword.compiler.invariants.rule import Invariant
 from foreword.compiler.policy import DEFAULT
 from foreword.core.event import Body, Event, Replacement
+from foreword.core.ledger import Totals
+from foreword.core.outcome import CallOutcome
 from foreword.core.request import CATEGORIES
+from foreword.engine.answering import Sent
+from foreword.engine.asking import Asked
 from foreword.errors import ForewordError
 from foreword.importers.read import FORMATS
 from tests.tree import PACKAGE, ROOT, module_name, project_files
@@ -70,7 +77,7 @@ def test_every_option_is_in_the_reference(name: str) -> None:
     options = {
         option
         for param in command_of(name).params
-        if isinstance(param, click.Option)
+        if isinstance(param, click.Option) and not param.hidden
         for option in param.opts
         if option.startswith("--")
     }
@@ -179,6 +186,84 @@ def test_every_name_to_import_is_in_the_reference() -> None:
     ]
     assert sorted(rows) == foreword.__all__
     assert all(getattr(foreword, name) is not None for name in rows)
+
+
+def first_cells(text: str) -> list[str]:
+    """List the code spans in the first cells of a text's tables, whole and in order."""
+    return [
+        span
+        for row in re.findall(r"^\| (`.*?) \| ", text, re.MULTILINE)
+        for span in re.findall("`(.+?)`", row)
+    ]
+
+
+def shown(name: str) -> str:
+    """Return what a page shows of a public name of `Session`: a call with its arguments, or the name alone."""
+    held = inspect.getattr_static(Session, name)
+    if not inspect.isfunction(held) and not isinstance(held, classmethod):
+        return name
+    given = [
+        one for one in inspect.signature(getattr(Session, name)).parameters.values() if one.name != "self"
+    ]
+    words: list[str] = []
+    for one in given:
+        if one.kind is one.KEYWORD_ONLY and not any(word.startswith("*") for word in words):
+            words.append("*")
+        stars = {one.VAR_POSITIONAL: "*", one.VAR_KEYWORD: "**"}.get(one.kind, "")
+        plain = one.default is None or isinstance(one.default, str | int)
+        value = json.dumps(one.default) if isinstance(one.default, str) else repr(one.default)
+        words.append(
+            f"{stars}{one.name}" + ("" if one.default is one.empty else f"={value if plain else '…'}")
+        )
+    return f"{name}({', '.join(words)})"
+
+
+def public(held: type) -> list[str]:
+    """List the public names of a class."""
+    return [name for name in dir(held) if not name.startswith("_")]
+
+
+def test_every_name_of_a_session_is_in_the_reference() -> None:
+    """Each public name has its row, a call with its arguments and defaults; no row is of a name that is gone."""
+    told = page("session.md").partition("## What they return")[0]
+    assert sorted(first_cells(told)) == sorted(map(shown, public(Session)))
+
+
+def test_every_name_of_a_session_has_a_docstring() -> None:
+    """What `help` shows of a method, a property or a member that may be set is never empty."""
+    assert [
+        name for name in public(Session) if not inspect.getdoc(inspect.getattr_static(Session, name))
+    ] == []
+
+
+@pytest.mark.parametrize("returned", [Synced, CallOutcome, Page, Asked, Sent])
+def test_every_field_that_a_session_returns_is_in_the_reference(returned: type) -> None:
+    """Each field and property has its row under the name of its class, and no row is of one that is gone."""
+    told = page("session.md").partition("## What they return")[2]
+    table = re.search(rf"^\| `{returned.__name__}`.*?\n\n", told + "\n", re.MULTILINE | re.DOTALL)
+    assert table is not None
+    assert sorted(first_cells(table[0])[1:]) == sorted(public(returned))
+
+
+def test_what_the_reference_says_of_a_request_is_there() -> None:
+    """The names told of `Compiled` are names that one has."""
+    session = Session.open(None, "one", provider="anthropic", model="claude-opus-4-8")
+    session.say("Build it.")
+    told = section(page("session.md"), "What they return").partition("`Synced`")[0]
+    assert isinstance(session.compile(), Compiled)
+    assert [name for name in first_cells(told)[1:] if not hasattr(session.compile(), name)] == []
+
+
+def test_every_figure_of_totals_is_in_the_reference() -> None:
+    """Each field and property of a sum of calls has its row; no row is of one that is gone."""
+    assert sorted(first_cells(section(page("ledger.md"), "Totals"))) == sorted(public(Totals))
+
+
+def test_every_name_of_testing_is_told() -> None:
+    """The page on testing a loop names all that `foreword.testing` offers."""
+    text = (ROOT / "docs" / "how-to" / "test-your-loop.md").read_text(encoding="utf-8")
+    told = {word for span in spans(text) for word in re.findall(r"\w+", span)}
+    assert sorted(set(foreword.testing.__all__) - told) == []
 
 
 def test_every_rule_of_a_request_is_in_the_reference() -> None:

@@ -11,7 +11,8 @@ This module imports nothing, so that every layer can raise from it.
     ├ MissingExtra
     ├ CatalogError       UnknownModel · WireMismatch
     ├ LogError           LogCorrupt · AppendConflict · UnknownEvent · UnknownSession · Gone · NotErasable
-    ├ CompileError       OverBudget · EmptyRequest · StringTooLong · InvariantBroken · SpendLimitReached · SpendUnknown
+    ├ CompileError       OverBudget · EmptyRequest · StringTooLong · InvariantBroken · SpendLimitReached
+    │                    SpendUnknown · DescribingFailed
     ├ CodecError         UnknownWire · MalformedRequest · MalformedResponse
     ├ ImportFailed
     ├ StoreError         StoreUnavailable · ArtifactMissing · UnknownReference · ErasureIncomplete
@@ -139,9 +140,7 @@ class AppendConflict(LogError):
     """Another writer appended first; ``expected`` and ``actual`` are the next free seqs."""
 
     def __init__(self, session: str, expected: int, actual: int) -> None:
-        self.session = session
-        self.expected = expected
-        self.actual = actual
+        self.session, self.expected, self.actual = session, expected, actual
         super().__init__(
             f"session {session} grew meanwhile: this writer expected event {expected} to be free, next is "
             f"{actual}; re-read the session and append again"
@@ -152,9 +151,7 @@ class UnknownEvent(LogError):
     """The session has no event ``seq``."""
 
     def __init__(self, session: str, seq: int, size: int) -> None:
-        self.session = session
-        self.seq = seq
-        self.size = size
+        self.session, self.seq, self.size = session, seq, size
         held = f"events 0 to {size - 1}; name one of these" if size else "none yet; append something first"
         super().__init__(f"session {session} has no event {seq}: it holds {held}")
 
@@ -163,9 +160,7 @@ class UnknownSession(LogError):
     """No session of the store has this id, alias or unique prefix."""
 
     def __init__(self, name: str, store: str, close: tuple[str, ...] = ()) -> None:
-        self.name = name
-        self.store = store
-        self.close = close
+        self.name, self.store, self.close = name, store, close
         hint = f"; close: {', '.join(close)}" if close else "; `foreword sessions` lists those there"
         super().__init__(f"no session {name!r} in {store}{hint}")
 
@@ -174,8 +169,7 @@ class Gone(LogError):
     """The payload of an event was erased, and why."""
 
     def __init__(self, ref: str, reason: str) -> None:
-        self.ref = ref
-        self.reason = reason
+        self.ref, self.reason = ref, reason
         super().__init__(f"{ref} is gone: {reason}")
 
 
@@ -183,9 +177,7 @@ class NotErasable(LogError):
     """Event ``seq`` is part of the log's structure and holds nothing that was said."""
 
     def __init__(self, session: str, seq: int, kind: str) -> None:
-        self.session = session
-        self.seq = seq
-        self.kind = kind
+        self.session, self.seq, self.kind = session, seq, kind
         super().__init__(
             f"event {seq} of session {session} is {kind}: it holds no content, so it can't be erased"
         )
@@ -301,6 +293,17 @@ class SpendUnknown(CompileError):
         )
 
 
+class DescribingFailed(CompileError):
+    """A session's ``describe`` raised, or gave no text, for a picture of event ``seq``; what it raised is the cause."""
+
+    def __init__(self, session: str, seq: int, fault: str) -> None:
+        self.session, self.seq, self.fault = session, seq, fault
+        super().__init__(
+            f"session {session}: a picture of event {seq} was not described: {fault}; nothing was sent; mend "
+            f"`describe` and compile again, or set it to None, and a note stands for the picture"
+        )
+
+
 class CodecError(ForewordError):
     """A wire's bytes can't be read or written."""
 
@@ -309,9 +312,7 @@ class UnknownWire(CodecError):
     """No codec has this name; ``known``: the wires there are, ``close``: those of the endpoint that it names."""
 
     def __init__(self, wire: str, known: tuple[str, ...], close: tuple[str, ...] = ()) -> None:
-        self.wire = wire
-        self.known = known
-        self.close = close
+        self.wire, self.known, self.close = wire, known, close
         hint = f"{wire} is an endpoint, asked in {' or '.join(close)}; " if close else ""
         super().__init__(
             f"unknown wire {wire!r}: {hint}a provider is named by its wire: there are {', '.join(known)}; name one of "
@@ -361,8 +362,7 @@ class ArtifactMissing(StoreError):
     """An event names an artifact that the store doesn't hold."""
 
     def __init__(self, address: str, place: str) -> None:
-        self.address = address
-        self.place = place
+        self.address, self.place = address, place
         super().__init__(f"artifact {address} is missing in {place}; run `foreword verify`")
 
 

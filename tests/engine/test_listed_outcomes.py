@@ -73,3 +73,22 @@ def test_what_was_given_first_hand_stands_when_the_list_comes_with_it() -> None:
     synced = made.sync(listed)
     assert (synced.appended, synced.forked_at) == (0, None)
     assert known(made) == {"a": ("failed", "completed", 2)}
+
+
+@pytest.mark.parametrize("first_hand", [{"is_error": True}, {"exit_code": 2}, {"run": "cancelled"}], ids=str)
+@pytest.mark.parametrize("flagged", [False, True], ids=["list says nothing", "list says failed"])
+@pytest.mark.parametrize("wire, listed", [("anthropic", anthropic_list), ("openai-chat", chat_list)])
+def test_how_a_call_went_at_first_hand_is_no_edit_of_the_list(
+    wire: str, listed: Any, flagged: bool, first_hand: dict[str, Any]
+) -> None:
+    """The list may lack a flag for failures, or set one where only the exit code was given: the log knows better."""
+    made = session(target_of(wire))
+    messages = listed("make: *** [all] Error 1")
+    made.sync(messages[:2])
+    made.returned("a", "make: *** [all] Error 1", **first_hand)
+    if flagged and wire == "anthropic":
+        messages[2]["content"][0]["is_error"] = True
+    synced = made.sync(messages)
+    assert (synced.forked_at, synced.appended) == (None, 0)
+    status = "cancelled" if "run" in first_hand else "failed"
+    assert [one.status for one in made.outcomes()] == [status]

@@ -11,11 +11,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from foreword.core.block import Text, ToolSpec
-from foreword.core.event import Rewritten, ToolReturned
+from foreword.core.event import Event, Rewritten, ToolReturned
 from foreword.core.reference import content_bytes
-from foreword.engine.reading import PAGE_CHARACTERS
+from foreword.engine.reading import PAGE_CHARACTERS, read_page
 from foreword.engine.session import Session
-from foreword.errors import UnknownEvent, UnknownReference
+from foreword.errors import Gone, UnknownEvent, UnknownReference
 from foreword.store import Store
 from tests.engine.sessions import answer, call, reopened, session, step
 from tests.histories import examples, target_of
@@ -238,6 +238,31 @@ def test_a_fork_reads_what_it_shares(tmp_path: Path) -> None:
             assert reader.read(f"{made.alias}#{seq}").text == "shared output"
             assert reader.read(f"{child.alias}#{seq}").text == "shared output"
             assert reader.read(f"{child.alias}#{own}").text == "child's words"
+
+
+def test_a_reference_is_read_without_the_log_around_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """From a store one event is loaded, however long its log is; why it is gone stands behind it."""
+    with Store.open(tmp_path) as store:
+        made = session(store=store)
+        said = [made.say(f"valve {number}") for number in range(30)]
+        load, loaded = store.load, list[int]()
+
+        def counted(name: str, *, since: int = 0, limit: int | None = None) -> list[Event]:
+            found = load(name, since=since, limit=limit)
+            loaded.append(len(found))
+            return found
+
+        monkeypatch.setattr(store, "load", counted)
+        assert read_page(store, f"made#{said[4]}").text == "valve 4"
+        assert loaded == [1]
+        with pytest.raises(UnknownEvent) as unknown:
+            read_page(store, "made#900")
+        assert unknown.value.size == len(made.events)
+        made.erase([said[7]], "asked to")
+        with pytest.raises(Gone, match="asked to"):
+            read_page(store, f"made#{said[7]}")
 
 
 def test_the_models_tool_reads_its_own_session_alone(tmp_path: Path) -> None:

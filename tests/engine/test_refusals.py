@@ -46,19 +46,26 @@ def test_tools_that_every_service_would_refuse(tools: list[Any], field: str, fau
 
 
 def test_a_refused_list_changes_nothing() -> None:
-    """No fork, no event: neither for an empty list, nor for one that comes with tools that are none."""
+    """No fork, no event: neither for a list that shows nothing, nor for one that comes with tools that are none."""
     made = session()
     made.sync([{"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}, said("more")])
     before = (made.id, len(made.events))
     tool = {"name": "a", "description": "d", "input_schema": {"type": "object"}}
+    nobody = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "nobody", "content": "out"}]}
     refused: list[tuple[list[Any], dict[str, Any]]] = [
         ([], {}),
+        ([nobody], {}),
         ([], {"system": "Be brief.", "tools": [tool]}),
+        ([said("other")], {"system": 1.5}),
+        ([said("other")], {"system": {"type": "text", "text": "Be brief."}}),
+        ([said("other")], {"system": [{"type": "text"}]}),
+        ([said("other")], {"system": ["Be brief."]}),
         ([said("other")], {"tools": [tool, tool]}),
         ([said("other")], {"tools": [{**tool, "input_schema": LIST}]}),
     ]
     for listed, given in refused:
-        with pytest.raises(InvalidValue if listed else EmptyRequest):
+        wrong = MalformedRequest if "system" in given else InvalidValue
+        with pytest.raises(EmptyRequest if listed in ([], [nobody]) else wrong):
             made.sync(listed, **given)
         assert (made.id, len(made.events)) == before
 

@@ -15,7 +15,7 @@ from foreword.core.price import picodollars
 from foreword.core.prices import Prices
 from foreword.core.usage import NOTHING, Usage
 from foreword.engine.session import Session
-from foreword.engine.spend import Limit, Spend
+from foreword.engine.spend import Limit, Scope, Spend
 from foreword.errors import ForewordError, InvalidArgument, SpendLimitReached, SpendUnknown
 from foreword.store import Store
 from tests.engine.spending import DAY, DOLLAR, LIST, Now, answer, notices, opened
@@ -142,6 +142,31 @@ def test_a_call_of_unknown_cost_counts_as_the_next_one_is_likely_to() -> None:
     with pytest.raises(SpendLimitReached) as caught:
         session.compile()
     assert picodollars(caught.value.spent) == 40 * picodollars(caught.value.predicted)
+
+
+@pytest.mark.parametrize("scope", ["session", "user", "day"])
+def test_a_listed_past_locks_no_limit(scope: Scope, tmp_path: Path) -> None:
+    """Nobody called a model for it here. What is listed behind a request of ours counts as the next call may cost."""
+    listed: list[dict[str, str]] = [
+        {"role": role, "content": f"{role} {number}"} for number in range(3) for role in ("user", "assistant")
+    ]
+    person = {"role": "user", "content": "Go on."}
+    with Store.open(tmp_path) as store:
+        made = Session.open(store, "listed", target=target_of("anthropic"), clock=Now())
+        made.sync([*listed, person])
+        made.flush()
+        session = made if scope == "session" else opened(store=store)
+        session.spend = Spend([Limit(scope=scope, hard="0.01")], prices=LIST)
+        session.say("And this.")
+        assert session.compile().body
+        more = [{"role": "assistant", "content": f"step {number}"} for number in range(40)]
+        limits, made.spend = session.spend, None
+        made.sync([*listed, person, *more, person])
+        made.flush()
+        session.spend = limits
+        session.say("More.")
+        with pytest.raises(SpendLimitReached):
+            session.compile()
 
 
 def test_what_an_unpriced_call_cost_can_not_be_kept_under_a_limit(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from foreword.core.block import Message, Text
 from foreword.core.catalog import Catalog
-from foreword.core.event import Answered, Called, Draft, Noticed
+from foreword.core.event import Answered, Called, Draft, Event, Noticed
 from foreword.core.ledger import rows
 from foreword.core.price import picodollars
 from foreword.core.prices import Prices
@@ -254,3 +254,59 @@ def test_what_a_model_costs_is_learned_for_the_calls_before(tmp_path: Path) -> N
             other.compile()
         assert mine.compile().body
         assert other.compile().body
+
+
+@pytest.mark.parametrize(
+    "stored, restarted", [(True, True), (True, False), (False, False)], ids=["restarted", "store", "memory"]
+)
+def test_a_caller_who_edits_his_list_spends_from_the_same_limit(
+    stored: bool, restarted: bool, tmp_path: Path
+) -> None:
+    """A fork that `sync` made lacks the calls behind the edit, and they count all the same; one made by hand is new."""
+    with Store.open(tmp_path) as store:
+        held = store if stored else None
+        limit = Limit(scope="session", hard="2.01")
+        made = opened(limit, store=held, clock=Now(DAY))
+        for number in range(2):
+            made.sync([{"role": "user", "content": f"Version {number} of the order."}])
+            answer(made)
+            if restarted:
+                made = Session.open(held, "s", target=target_of("anthropic"), clock=Now(DAY))
+                made.spend = Spend([limit], prices=LIST)
+        with pytest.raises(SpendLimitReached) as caught:
+            made.sync([{"role": "user", "content": BIG}])
+        assert (caught.value.scope, caught.value.spent) == ("session", "2")
+        by_hand = made.fork(0, "another")
+        by_hand.spend = made.spend
+        by_hand.say("Mend the pipe.")
+        assert by_hand.compile().body
+
+
+def test_a_limit_of_a_day_reads_the_sessions_of_that_day(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Those without an event since midnight are left alone, until they grow; what an old one did at last counts."""
+    with Store.open(tmp_path) as store:
+        clock = Now(DAY)
+        quiet, late, again = (
+            opened(store=store, name=name, clock=clock) for name in ("quiet", "late", "again")
+        )
+        answer(quiet)
+        paid = Called(kind="embedding", status="ok", model="m", usage=DOLLAR)
+        late.append(Draft(body=paid, at=2 * DAY), Draft(body=paid, at=DAY))
+        clock.at = 2 * DAY + 1
+        session = opened(Limit(scope="day", hard="1.5"), store=store, clock=clock)
+        load, loaded = store.load, list[str]()
+
+        def noted(name: str, **more: Any) -> list[Event]:
+            loaded.append(name)
+            return load(name, **more)
+
+        monkeypatch.setattr(store, "load", noted)
+        assert session.compile().body
+        assert loaded == ["late"]
+        again.append(Draft(body=paid))
+        session.say("More.")
+        with pytest.raises(SpendLimitReached) as caught:
+            session.compile()
+        assert (caught.value.spent, set(loaded)) == ("2", {"late", "again"})

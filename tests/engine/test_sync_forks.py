@@ -249,3 +249,49 @@ def test_a_free_name_is_found_among_many(store: Store) -> None:
     for number in (1, 2, 3, 4, 5, 8):
         session.fork(0, f"f~{number}")
     assert free_name(store, "f~3") in ("f~6", "f~7", "f~9")
+
+
+def test_answers_that_a_cut_list_repeats_are_copies_of_calls_with_their_bill(store: Store) -> None:
+    """A loop that keeps its newest messages only forks at each step; no call is counted twice or becomes unknown."""
+    made = started(store)
+    listed: Messages = [{"role": "user", "content": "begin"}]
+    for step in range(6):
+        turn(made, listed, f"step {step}")
+        listed = listed[-5:]
+    made.sync(listed)
+    calls = [
+        row
+        for listed_session in store.sessions()
+        for row in rows(store.load(listed_session.id), session=listed_session.id, prices=Prices())
+    ]
+    assert len(calls) > 6
+    bill = total(once(calls))
+    assert (bill.calls, bill.unknown, bill.usage.uncached) == (6, 0, 600)
+    copied = [event for event in made.events if isinstance(event.body, Answered) and event.body.copy_of]
+    assert copied
+    assert all(event.at < made.events[0].at + 10**9 for event in copied)
+
+
+def test_an_answer_that_no_log_holds_is_no_copy(store: Store) -> None:
+    """Equal words in the part that both logs share are another answer's."""
+    made = started(store)
+    listed = conversation(made, "a", "b")
+    own = [{"role": "assistant", "content": "answer to a"}, {"role": "user", "content": "so?"}]
+    made.sync([*edited(listed, 4, "other"), *own])
+    answers = [event.body for event in made.events if isinstance(event.body, Answered)]
+    assert [(body.usage is None, body.copy_of) for body in answers[-1:]] == [(True, None)]
+
+
+def test_a_further_edit_forks_from_the_fork_that_shares_most(store: Store) -> None:
+    """A process that starts again opens the first log; what the fork holds is shared, not recorded a second time."""
+    made = started(store)
+    first = conversation(made, "a", "b")
+    changed = edited(first, 0, "begin anew")
+    for text in ("c", "d"):
+        turn(made, changed, text)
+    made.sync(changed)
+    again = started(store)
+    synced = again.sync(edited(changed, len(changed) - 1, "d, said otherwise"))
+    assert (again.id, synced.appended) == ("f~2", 1)
+    assert [fork.parent for fork in store.forks("f") if fork.id == "f~2"] == ["f~1"]
+    assert synced.forked_at == 0

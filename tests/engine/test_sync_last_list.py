@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from anthropic.types import TextBlock, ToolUseBlock
+from msgspec import structs
 from openai.types.chat import ChatCompletionMessage
 
 from foreword.core.block import Message, Text, ToolCall
@@ -51,6 +52,7 @@ class Pair:
         self.listed: list[Any] = [self.lists.user()]
         self.request: dict[str, Any] = {}
         self.told: Any = None
+        self.missing: list[Any] = []
         self.counted: Counter[str] = Counter()
 
     def both(self, act: Callable[[Session], Any]) -> None:
@@ -131,7 +133,10 @@ def facts(events: Any) -> list[Any]:
     """Return what events say, without when and how they were sealed."""
 
     def told(event: Event) -> Any:
-        body = None if event.body is None else encode_body(event.body)
+        said = event.body
+        if isinstance(said, Answered) and said.copy_of is not None:
+            said = structs.replace(said, copy_of="link")  # of a log that was sealed otherwise
+        body = None if said is None else encode_body(said)
         return event.seq, event.kind, body, event.origin, event.actor, event.trust, event.causes
 
     return [told(event) for event in events if event.kind not in ("session_opened", "erased")]
@@ -354,6 +359,19 @@ def repeat_an_id(pair: Pair) -> None:
     pair.listed += [*made, {"role": "user", "content": text}]
 
 
+def leave_open(pair: Pair) -> None:
+    """A call gets no result, and the person speaks; it may come much later, or never."""
+    made = pair.lists.batch(1)
+    pair.listed += [made[0], pair.lists.user()]
+    pair.missing += made[1:]
+
+
+def bring_late(pair: Pair) -> None:
+    """The result of an older call comes at the end."""
+    if pair.missing:
+        pair.listed.append(pair.missing.pop(pair.rng.randrange(len(pair.missing))))
+
+
 def switch(pair: Pair) -> None:
     """Another model, on another wire where the list has the form that it takes."""
     wire, model = OTHER[pair.listing]
@@ -423,7 +441,7 @@ STEPS = (
     *GROWTH, *GROWTH, *GROWTH, *GROWTH, mark_the_end, mark_the_end, as_objects, change_form, remind, nothing,
     edit_and_undo, set_system, set_tools, shorten_one, answer, answer, say, late, pin, repeat_an_id, repeat_an_id,
     switch, refused, elsewhere, instructions_first, carelessly, erase, compact, mutate, edit, drop_last, cut,
-    refused, restart, restart,
+    refused, restart, restart, leave_open, leave_open, bring_late,
 )  # fmt: skip
 
 
@@ -454,7 +472,13 @@ def slide(pair: Pair) -> None:
         result["content"] = "[Old tool result content cleared]"
 
 
-@pytest.mark.parametrize("habit", [nothing, mark_the_end, as_objects, slide])
+def forget_the_first(pair: Pair) -> None:
+    """The very first call never gets its result."""
+    if len(pair.listed) < 5:
+        leave_open(pair)
+
+
+@pytest.mark.parametrize("habit", [nothing, mark_the_end, as_objects, slide, forget_the_first])
 @pytest.mark.parametrize("wire", WIRES)
 def test_a_step_reads_what_is_new(wire: str, habit: Callable[[Pair], None]) -> None:
     """However long the list is: it is read from a place a few steps before its end, also where clients change that."""

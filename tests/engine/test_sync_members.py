@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from foreword.core.event import EpochStarted
+from foreword.core.event import EpochStarted, Repaired
 from foreword.engine.session import Session
 from foreword.errors import InvalidNumber
 from tests.engine.sessions import answer_message, session
@@ -51,6 +51,47 @@ def legal(made: Session, body: bytes) -> dict[str, Any]:
     assert made.target is not None
     assert referee_for(made.target, foreign=True).judge(body).violations == ()
     return json.loads(body)
+
+
+def early(wire: str) -> list[Any]:
+    """Return a list in which the results of both calls stand before them, and that of one behind, too."""
+    if wire == "anthropic":
+        results = [
+            {"role": "user", "content": [{"type": "tool_result", "tool_use_id": id_, "content": id_}]}
+            for id_ in ("c0", "c2")
+        ]
+        return [HI, *results, said({**MORE, "id": "c0"}, MORE), results[1], HI]
+    if wire == "gemini":
+        result = {
+            "role": "user",
+            "parts": [{"functionResponse": {"name": "bash", "response": {"output": "x"}}}],
+        }
+        person = {"role": "user", "parts": [{"text": "hi"}]}
+        return [
+            person,
+            result,
+            {"role": "model", "parts": [{"functionCall": {"name": "bash", "args": {}}}]},
+            person,
+        ]
+    if wire == "openai-responses":
+        asked, told = RESPONSES[1:]
+        return [HI, told, asked, HI]
+    return [HI, CHAT[3], CHAT[2], HI]
+
+
+@pytest.mark.parametrize("wire", ["anthropic", "openai-chat", "deepseek", "openai-responses", "gemini"])
+def test_a_result_before_its_call(wire: str) -> None:
+    """It answers none, which repairs record; the request is legal, and the list goes on in the same log."""
+    made, listed = session(target_of(wire)), early(wire)
+    legal(made, made.sync(listed).request.body)
+    faults = [event.body.fault for event in made.events if isinstance(event.body, Repaired)]
+    orphans = 2 if wire == "anthropic" else 1
+    assert sorted(faults) == ["open_call", *["orphan_result"] * orphans]
+    for _ in range(2):
+        listed.append(listed[0])
+        synced = made.sync(listed)
+        legal(made, synced.request.body)
+        assert (synced.appended, synced.forked_at) == (1, None)
 
 
 def test_members_of_results_are_sent_again() -> None:

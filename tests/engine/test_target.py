@@ -193,6 +193,18 @@ def test_a_vendor_is_asked_for_its_own_name(wire: str, model: str, endpoint: str
     assert f'"model":"{sent}"'.encode() in made.compile().body or wire == "gemini"
 
 
+@pytest.mark.parametrize("endpoint, sent", [(None, False), ("azure", False), ("openrouter", True), ("vllm", True)])
+def test_members_of_other_servers_go_only_where_they_are_taken(endpoint: str | None, sent: bool) -> None:
+    """A history recorded at OpenRouter is asked of OpenAI: what that refuses is left out and listed."""
+    made = session(target_for("openai-chat", "gpt-6.1-sol", endpoint=endpoint))
+    said = {"role": "assistant", "content": "Mended.", "reasoning": "It leaks.", "refusal": None}
+    request = made.sync(
+        [{"role": "user", "content": "Mend it."}, said, {"role": "user", "content": "And that?"}]
+    ).request
+    assert (b'"reasoning":"It leaks."' in request.body) is sent
+    assert any("reasoning" in word for unit in request.units for word in unit.lost) is not sent
+
+
 def test_an_alias_of_one_s_own_is_sent_as_what_it_stands_for() -> None:
     """Unless the row says that the vendor serves it."""
     alias = '[[alias]]\nfrom = "{}"\nto = "claude-opus-4-8"\nas_of = "2026-11-30"\nsource = "own"\n{}'

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import socket
 import subprocess
 import sys
 import time
@@ -229,6 +230,38 @@ def test_a_dropped_connection_is_tried_again() -> None:
     assert (sent.attempts, sent.state) == (3, "incomplete")
 
 
+@pytest.mark.parametrize("encoding", ["gzip", "zstd"])
+@pytest.mark.parametrize(
+    "status, error, attempts", [(400, Rejected, 1), (401, AuthFailed, 1), (503, Overloaded, 4)]
+)
+def test_an_error_whose_body_cannot_be_unpacked_has_its_status(
+    encoding: str, status: int, error: type[ProviderError], attempts: int
+) -> None:
+    """A gateway that says it compressed and didn't is no lost connection: what the status says is told."""
+    with FaultyServer([says(status, {"error": {"message": "no"}}, content_encoding=encoding)]) as running:
+        with pytest.raises(error) as raised:
+            sent_to(running.url)
+        assert len(running.heard) == attempts
+    assert raised.value.status == status
+
+
+def test_an_answer_that_cannot_be_unpacked_had_begun() -> None:
+    """Its status is told, and that the address is right; a head that can't be read has none."""
+    with (
+        FaultyServer([says(200, {}, content_encoding="gzip")]) as running,
+        pytest.raises(ConnectionFailed, match="broke its answer off") as raised,
+    ):
+        sent_to(running.url, retries=ONCE)
+    assert raised.value.status == 200
+    with (
+        FaultyServer([lambda taken: taken.sendall(b"SSH-2.0\r\n\r\n")]) as running,
+        pytest.raises(ConnectionFailed, match="is no HTTP") as unread,
+    ):
+        sent_to(running.url, retries=ONCE)
+    assert unread.value.status is None
+    assert "400" not in str(unread.value)
+
+
 def test_a_refused_connection_ends_after_bounded_attempts() -> None:
     """Nobody listens there."""
     with FaultyServer([drops]) as running:
@@ -258,6 +291,22 @@ def test_silence_in_the_middle_keeps_what_came(timeouts: Timeouts, said: str) ->
     assert sent.response is not None
     assert sent.response.message.blocks == (Text(text="Half a"),)
     assert said in str(sent.failure)
+
+
+def test_an_error_that_never_ends_is_waited_for_no_longer_than_all() -> None:
+    """Its status is told when the time is over, with what came of its body."""
+
+    def trickles(taken: socket.socket) -> None:
+        taken.sendall(b"HTTP/1.1 500 X\r\ncontent-type: application/json\r\n\r\n")
+        while True:
+            taken.sendall(b" ")
+            time.sleep(0.05)
+
+    begun = time.monotonic()
+    with FaultyServer([trickles]) as running, pytest.raises(Overloaded) as raised:
+        sent_to(running.url, timeouts=Timeouts(total=0.3))
+    assert (raised.value.status, raised.value.attempts) == (500, 1)
+    assert time.monotonic() - begun < 3
 
 
 def test_cancelling_closes_the_connection() -> None:

@@ -17,7 +17,7 @@ from foreword.engine.session import Session
 from foreword.errors import AppendConflict, LogCorrupt, UnknownEvent, UnknownSession
 from foreword.store import Store
 from foreword.store.rows import INLINE
-from tests.store.logs import chain, fork, more, said, start, steps, unit
+from tests.store.logs import AT, chain, fork, more, said, start, steps, unit
 
 REQUEST = RequestSent(wire="messages", model="m", units=1, items=1, added=(b"0" * 16,), tokens=3)
 NEXT_ROW = 10
@@ -144,6 +144,17 @@ def test_the_list_of_sessions(store: Store) -> None:
     opened = events[0].body
     assert isinstance(opened, SessionOpened)
     assert first.alias == opened.alias == store.alias_for("s")
+
+
+def test_sessions_that_are_busy_since_a_time(store: Store) -> None:
+    """An event of their own counts, wherever it stands; not one that a fork shares, nor another tenant's."""
+    first = start(store, "early", said("a"), said("b"))
+    fork(store, "fork", "early", first[0], said("c"))
+    with Store.open(store.name, tenant="other") as other:
+        start(other, "theirs", said("d"), said("e"), said("f"))
+    assert store.busy_since(AT) == {"early", "fork"}
+    assert store.busy_since(AT + 2) == {"early", "fork"}
+    assert store.busy_since(AT + 3) == set()
 
 
 def test_an_alias_is_short_and_its_own(store: Store) -> None:

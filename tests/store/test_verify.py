@@ -209,3 +209,58 @@ def test_events_without_a_session_are_named(store: Store) -> None:
     """Events whose session's row is gone are counted."""
     change(store, "DELETE FROM session")  # a connection of its own doesn't enforce foreign keys
     assert "session" in [problem.code for problem in store.verify()]
+
+
+@pytest.mark.parametrize(
+    "sql, values",
+    [
+        ("UPDATE event SET payload = 'x' WHERE seq = 2 AND session = 1", ()),
+        ("UPDATE event SET payload = '' WHERE seq = 1 AND session = 1", ()),
+        ("UPDATE event SET artifact = 7 WHERE artifact IS NOT NULL", ()),
+        ("UPDATE event SET nonce = 'AAAA' WHERE seq = 1 AND session = 1", ()),
+        ("UPDATE units SET data = 'x'", ()),
+        ("UPDATE session SET parent = id, parent_at = 9 WHERE session = 't'", ()),
+        ("UPDATE session SET parent = 77 WHERE session = 't'", ()),
+        ("UPDATE session SET parent_at = ? WHERE session = 't'", (b"x",)),
+        ("UPDATE tenant SET key = ?", (b"",)),
+        ("DELETE FROM store", ()),
+    ],
+)
+def test_a_value_of_another_kind_is_damage_told_as_such(
+    store: Store, sql: str, values: tuple[object, ...]
+) -> None:
+    """Whatever stands in a column, every way to it ends in an error of ours; a fork of itself ends, too."""
+    fork(store, "t", "s", store.load("s")[2], said("own"))
+    change(store, sql, *values)
+    found = 0
+    for ask in (
+        lambda: Store.open(store.name).close(),
+        lambda: store.load("s"),
+        lambda: store.load("t"),
+        lambda: store.sent_units("s"),
+        store.finish_erasing,
+    ):
+        try:
+            ask()
+        except ForewordError:
+            found += 1
+    try:
+        found += store.verify() != []
+    except ForewordError:
+        found += 1
+    assert found
+
+
+def test_a_damaged_index_takes_no_artifact(store: Store) -> None:
+    """Which files events name is read from the events, so that an erasure shreds no other."""
+    db = apsw.Connection(str(Path(store.name, "log.db")))
+    whole = db.execute("SELECT sql FROM sqlite_schema WHERE name = 'event_artifact'").get
+    db.execute("DROP INDEX event_artifact")
+    db.execute(f"{whole} AND seq < 0")  # it holds nothing, and then says that it holds all
+    db.execute("PRAGMA writable_schema = 1")
+    db.execute("UPDATE sqlite_schema SET sql = ? WHERE name = 'event_artifact'", (whole,))
+    db.close()
+    store.close()
+    with Store.open(store.name) as again:
+        erase(again, "s", 1)
+        assert len(again.load("s")) == 7

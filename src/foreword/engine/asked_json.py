@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import http.client
 import os
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -17,6 +18,7 @@ from foreword.engine.provider_failure import Hidden, Refusal, reason, refused
 from foreword.errors import ConnectionFailed
 
 LARGEST = 1 << 25
+LARGEST_ERROR = 1 << 16
 SECONDS = 5.0
 
 
@@ -35,7 +37,7 @@ def ask_json(
     environ: Mapping[str, str] = os.environ,
     timeout: float = SECONDS,
 ) -> Any:
-    """Return what is served at a path, as JSON values; a body makes it a POST. ``timeout``: seconds.
+    """Return what is served at a path, as JSON values; a body makes it a POST. ``timeout``: seconds for each part.
 
     Raises: ProviderError; EndpointError without a key that is needed.
     """
@@ -48,11 +50,11 @@ def ask_json(
         handlers.append(urllib.request.ProxyHandler({}))
     try:
         with urllib.request.build_opener(*handlers).open(request, timeout=timeout) as answer:
-            return msgspec.json.decode(answer.read(LARGEST))
+            return msgspec.json.decode(_body(answer, LARGEST, timeout))
     except urllib.error.HTTPError as error:
         with error:
             told = {name.lower(): value for name, value in error.headers.items()}
-            refusal = Refusal(status=error.code, headers=told, body=error.read(1 << 16))
+            refusal = Refusal(status=error.code, headers=told, body=_told(error, timeout))
         hidden = Hidden(secrets=endpoint.secrets(environ), request=data or b"", model="")
         raise refused(endpoint, refusal, hidden, 1) from None
     except (msgspec.DecodeError, RecursionError) as error:
@@ -65,3 +67,21 @@ def ask_json(
         why = getattr(error, "reason", None)
         said = reason(why if isinstance(why, Exception) else error)
         raise ConnectionFailed(endpoint.shown, said=said) from None
+
+
+def _body(answer: Any, largest: int, seconds: float) -> bytes:
+    """Read a body as far as it may go, for so long in all, however slowly it comes. Raises: OSError; HTTPException."""
+    body, until = b"", time.monotonic() + seconds
+    while len(body) < largest and (part := answer.read1(largest - len(body))):
+        body += part
+        if time.monotonic() > until:
+            raise TimeoutError(f"no end of the answer within {seconds:g} s")
+    return body
+
+
+def _told(error: urllib.error.HTTPError, seconds: float) -> bytes:
+    """Read the body of an error; b"" where it can't be read: the status says enough."""
+    try:
+        return _body(error, LARGEST_ERROR, seconds)
+    except (OSError, http.client.HTTPException):
+        return b""

@@ -7,7 +7,7 @@ nothing was open, was compared already. All of this only saves work: without it 
 from __future__ import annotations
 
 import marshal
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from itertools import compress
@@ -17,7 +17,7 @@ from typing import Any, cast
 from msgspec import Struct, structs
 
 from foreword.codecs.decoded import Mark
-from foreword.core.event import Event
+from foreword.core.event import Event, ToolReturned
 from foreword.engine.caller_marks import Spotted
 from foreword.engine.matching import NOTHING, Agreed, Compared, Side
 
@@ -53,9 +53,9 @@ class LastList(Struct, frozen=True, kw_only=True):
     """What a session remembers of the list that it synced last; replaced whole once a sync has recorded its facts.
 
     ``codec``: what read it. ``prints``: of each item, see ``prints_of``. ``agreed``: places up to which list and log
-    say the same, each a beginning of the next. ``events``: of each fact up to the last of them; ``shortened``: ids of
-    calls up to there; ``marks``: of all messages. ``leading``: texts of the instructions that the list began with,
-    None: it had none; ``heading``: the marks on them.
+    say the same, each a beginning of the next. ``events``: of each fact up to the last of them; ``shortened`` and
+    ``waiting``: ids of calls up to there; ``marks``: of all messages. ``leading``: texts of the instructions that the
+    list began with, None: it had none; ``heading``: the marks on them.
     """
 
     codec: type | None = None
@@ -64,6 +64,7 @@ class LastList(Struct, frozen=True, kw_only=True):
     agreed: Sequence[Agreed] = ()
     events: Sequence[int] = ()
     shortened: Sequence[str] = ()
+    waiting: Sequence[str] = ()
     marks: Sequence[Spotted] = ()
     leading: Sequence[str] | None = None
     heading: Sequence[Mark] = ()
@@ -77,12 +78,22 @@ class LastList(Struct, frozen=True, kw_only=True):
         """Return the places up to so many items, NOTHING first."""
         return [NOTHING, *self.agreed[: bisect_right(self.agreed, items, key=attrgetter("items"))]]
 
-    def stands(self, recorded: Recorded, since: Agreed) -> bool:
-        """Whether a log still says what it said up to a place; a compaction block may stand for anything before it."""
+    def standing(self, recorded: Recorded, given: Side, since: Agreed) -> Agreed:
+        """Return the last place up to ``since`` where a log still says what it said, and no call gets a result behind.
+
+        ``given``: what the list holds behind ``since``. A compaction block may stand for anything before it.
+        """
         blocks = recorded.fold.compactions
-        return since is NOTHING or (
-            recorded is self.recorded and not (blocks and blocks[-1].seq >= since.events)
-        )
+        if recorded is not self.recorded or (blocks and blocks[-1].seq >= since.events):
+            return NOTHING
+        if not since.waiting:
+            return since
+        events = recorded.fold.events
+        behind = (*events[bisect_left(events, since.events, key=attrgetter("seq")) :], *given.fold.events)
+        answered = {e.body.result.call_id for e in behind if isinstance(e.body, ToolReturned)}
+        waiting = self.waiting[: since.waiting]
+        first = next((n for n, id_ in enumerate(waiting) if id_ in answered), since.waiting)
+        return next(place for place in reversed(self._up_to(since.items)) if place.waiting <= first)
 
     def after(self, since: Agreed, found: Sequence[Agreed], compared: Compared, seen: LastList) -> LastList:
         """Return ``seen`` with the places that hold from now on: those up to ``since``, then what was ``found``.
@@ -95,6 +106,7 @@ class LastList(Struct, frozen=True, kw_only=True):
             agreed=[*self._up_to(since.items)[1:], *found],
             events=[*self.events[: since.facts], *(compared.known[n] for n in range(since.facts, end))],
             shortened=[*self.shortened[: since.shortened], *compared.shortened],
+            waiting=[*self.waiting[: since.waiting], *compared.waiting],
         )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import accumulate, zip_longest
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import msgspec
 from msgspec import Struct
@@ -16,7 +16,7 @@ from foreword.core.sealing import GENESIS, seal
 from foreword.engine.caller_marks import Spotted, spotted
 from foreword.engine.matching import NOTHING, Agreed, Side, counts
 from foreword.engine.tool_check import check_tools
-from foreword.errors import CodecError, EmptyRequest
+from foreword.errors import CodecError, EmptyRequest, MalformedRequest
 from foreword.importers.decode import bare
 
 if TYPE_CHECKING:
@@ -69,10 +69,10 @@ def _read_behind(
         start += 1
     said = [list(_drafts(message)) for message in listed[start:]]
     drafts = [draft for facts in said for draft in facts]
-    if since is NOTHING and not drafts:
-        raise EmptyRequest(session.id)
     given = _folded(drafts, since.facts)
-    texts = _system_texts(system)
+    if since is NOTHING and not given.places:  # results alone, of no call, show nothing
+        raise EmptyRequest(session.id)
+    texts = _system_texts(codec.wire, system)
     leading = [text for message in listed[:start] for text in _texts(message)] if start else None
     offered = () if tools is None else codec.decode_tools(tools)
     check_tools(offered)  # before the log forks: a refusal changes nothing
@@ -153,9 +153,19 @@ def _texts(message: Message) -> list[str]:
     return [block.text for block in message.blocks if isinstance(block, Text)]
 
 
-def _system_texts(system: Any) -> list[str]:
-    if system is None:
-        return []
-    if isinstance(system, str):
-        return [system]
-    return [str(block["text"] if isinstance(block, dict) else block.text) for block in system]
+def _system_texts(wire: str, system: Any) -> list[str]:
+    """Return the texts of instructions. Raises: MalformedRequest for what is neither a text nor a list of blocks."""
+    if system is None or isinstance(system, str):
+        return [] if system is None else [system]
+    if not isinstance(system, list | tuple):
+        raise MalformedRequest(
+            wire, "system", f"{type(system).__name__}, expected a text or a list of blocks"
+        )
+    blocks = cast("Sequence[dict[str, Any] | object]", system)
+    texts: list[Any] = [
+        block.get("text") if isinstance(block, dict) else getattr(block, "text", None) for block in blocks
+    ]
+    for index, text in enumerate(texts):
+        if not isinstance(text, str):
+            raise MalformedRequest(wire, f"system[{index}].text", f"{type(text).__name__}, expected a text")
+    return texts

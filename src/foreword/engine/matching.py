@@ -7,7 +7,7 @@ they were listed.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from operator import attrgetter
 from typing import Any
@@ -15,7 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import Struct
 
-from foreword.core.block import Block, Opaque, Text, Thinking, ToolCall, ToolResult
+from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import canonical
 from foreword.core.event import Event, ToolReturned
 from foreword.core.fold import Fold
@@ -26,15 +26,17 @@ from foreword.engine.shortened import is_shortened
 class Compared(Struct, kw_only=True):
     """``known``: given facts that the log holds, index to event. ``differs``: first event of the log that the list
 
-    contradicts or lacks, None: it only adds. ``shortened``: ids of calls whose results the caller cut.
-    ``matches``: after each match how many places, of all recorded and of those given, and how many shortened results
-    there were. ``orphans``: how many recorded results without a call there were up to each that is given, too.
+    contradicts or lacks, None: it only adds. ``shortened``: ids of calls whose results the caller cut. ``waiting``: ids
+    of calls that are without a result on either side. ``matches``: after each match how many places, of all recorded
+    and of those given, and how many of ``shortened`` and ``waiting`` there were. ``orphans``: how many recorded results
+    without a call there were up to each that is given, too.
     """
 
     known: dict[int, int]
     differs: int | None
     shortened: list[str]
-    matches: list[tuple[int, int, int]]
+    waiting: list[str]
+    matches: list[tuple[int, int, int, int]]
     orphans: list[int]
 
 
@@ -42,7 +44,8 @@ class Agreed(Struct, frozen=True, kw_only=True):
     """How much of a list and of a log is known to say the same, for good: only what comes behind is compared.
 
     Of the list: its ``items`` and the ``facts`` in them. Of the log: its ``events``, and the ``places`` and
-    ``orphans`` among them. ``shortened``: results up to here that the caller cut.
+    ``orphans`` among them. ``shortened``: results up to here that the caller cut. ``waiting``: calls up to here
+    without a result; what comes behind for one of them is to be compared from before the call.
     """
 
     items: int = 0
@@ -51,6 +54,7 @@ class Agreed(Struct, frozen=True, kw_only=True):
     places: int = 0
     orphans: int = 0
     shortened: int = 0
+    waiting: int = 0
 
 
 NOTHING = Agreed()
@@ -100,14 +104,14 @@ def _with_gone(gone: Sequence[int], places: list[_Place]) -> list[_Place]:
 
 def compare(recorded: Side, given: Side, since: Agreed = NOTHING) -> Compared:
     """Match item by item, result by result, what comes behind ``since``; ``given`` holds nothing else."""
-    compared = Compared(known={}, differs=None, shortened=[], matches=[], orphans=[])
+    compared = Compared(known={}, differs=None, shortened=[], waiting=[], matches=[], orphans=[])
     new = given.places
     old = recorded.places[since.places :]
     if since is NOTHING:
         old = _with_gone(recorded.gone, _unsummarised(recorded.fold, old, new))
     _compare_orphans(recorded.fold, given.fold, compared, since.orphans)
     done = len(recorded.places) - sum(place.item is not None for place in old)
-    compared.matches.append((done, 0, 0))
+    compared.matches.append((done, 0, 0, 0))
     at = position = 0
     while position < len(old):
         place = old[position]
@@ -117,7 +121,7 @@ def compare(recorded: Side, given: Side, since: Agreed = NOTHING) -> Compared:
             if other is not None and other.keys != following.keys:
                 _take_whole(compared, place.seq, other)
                 at += 1
-                compared.matches.append((done, at, len(compared.shortened)))
+                _match(compared, done, at, [other])
             position += 1
             continue
         here, there = _alike(old, position, new, at)
@@ -127,9 +131,9 @@ def compare(recorded: Side, given: Side, since: Agreed = NOTHING) -> Compared:
         ours, theirs = old[position : position + here], new[at : at + there]
         for number, each in enumerate(theirs):
             compared.known[each.seq] = ours[min(number, here - 1)].seq
-        _compare_results(ours, theirs, compared, recorded.fold.erased)
+        _compare_results(ours, theirs, compared, recorded.fold)
         position, done, at = position + here, done + here, at + there
-        compared.matches.append((done, at, len(compared.shortened)))
+        _match(compared, done, at, [*ours, *theirs])
     return compared
 
 
@@ -138,19 +142,19 @@ def agreed(
 ) -> list[Agreed]:
     """Return the places behind ``since`` up to which all is settled, whatever comes next.
 
-    ``ends``: where messages of the list end, as (items, facts) up to there. Nothing is settled behind a call that
-    may find its result yet, nor before a message that was erased: what comes next may be it.
+    ``ends``: where messages of the list end, as (items, facts) up to there. Nothing is settled before a message that
+    was erased: what comes next may be it.
     """
     if compared.differs is not None:
         return []
     erased = recorded.gone[-1] if recorded.gone else -1
-    reached = _reached(recorded, given, compared, since)
+    reached = _reached(given, compared, since)
     found: list[Agreed] = []
     n = 0
     for items, facts in ends:
         while n + 1 < len(reached) and reached[n + 1][0] < facts:
             n += 1
-        _, covered, places, shortened = reached[n]
+        _, covered, places, shortened, waiting = reached[n]
         orphans = bisect_left(given.fold.orphans, facts)
         whole = covered + orphans == facts - since.facts and orphans <= len(compared.orphans)
         seq = recorded.places[places - 1].seq if places else -1
@@ -163,24 +167,29 @@ def agreed(
                     places=places,
                     orphans=compared.orphans[orphans - 1] if orphans else since.orphans,
                     shortened=since.shortened + shortened,
+                    waiting=since.waiting + waiting,
                 )
             )
     return found
 
 
-def _reached(
-    recorded: Side, given: Side, compared: Compared, since: Agreed
-) -> list[tuple[int, int, int, int]]:
-    """Return, match by match while no call is open: the last fact, how many there were, and (places, shortened)."""
+def _match(compared: Compared, done: int, at: int, matched: Sequence[_Place]) -> None:
+    items = [place.item for place in matched if isinstance(place.item, Interaction)]
+    pairs = (
+        (id_, result) for item in items for id_, result in zip(item.recorded_ids, item.results, strict=True)
+    )
+    compared.waiting += dict.fromkeys(id_ for id_, result in pairs if result is None)
+    compared.matches.append((done, at, len(compared.shortened), len(compared.waiting)))
+
+
+def _reached(given: Side, compared: Compared, since: Agreed) -> list[tuple[int, int, int, int, int]]:
+    """Return, match by match: the last fact, how many the log holds, and (places, shortened, waiting)."""
     last, covered = since.facts - 1, 0
-    reached = [(last, covered, compared.matches[0][0], 0)]
-    for (mine, its, _), (places, at, shortened) in pairwise(compared.matches):
-        matched = [place.item for place in (*recorded.places[mine:places], *given.places[its:at])]
-        if not all(item.closed for item in matched if isinstance(item, Interaction)):
-            break
+    reached = [(last, covered, compared.matches[0][0], 0, 0)]
+    for (_, its, _, _), (places, at, shortened, waiting) in pairwise(compared.matches):
         facts = [seq for place in given.places[its:at] if place.item for seq in place.item.events]
-        last, covered = max(last, *facts), covered + len(facts)
-        reached.append((last, covered, places, shortened))
+        last, covered = max(last, *facts), covered + sum(seq in compared.known for seq in facts)
+        reached.append((last, covered, places, shortened, waiting))
     return reached
 
 
@@ -234,18 +243,23 @@ def _results(places: Sequence[_Place]) -> Iterator[tuple[ToolResult | None, int 
 
 
 def _compare_results(
-    ours: Sequence[_Place], theirs: Sequence[_Place], compared: Compared, erased: Mapping[int, str]
+    ours: Sequence[_Place], theirs: Sequence[_Place], compared: Compared, recorded: Fold
 ) -> None:
     for (result, seq), (twin, place) in zip(_results(ours), _results(theirs), strict=True):
         if result is None or seq is None:
             continue
-        if seq in erased:
+        if seq in recorded.erased:
             if place is not None:
                 compared.known[place] = seq
             continue
         if twin is None or place is None:
             _contradict(compared, seq)
-        elif _result_key(result) == _result_key(twin):
+            continue
+        if (
+            _event(recorded, seq).origin == "library"
+        ):  # how it went is known at first hand; many lists can't say it
+            twin = msgspec.structs.replace(twin, is_error=result.is_error)
+        if _result_key(result) == _result_key(twin):
             compared.known[place] = seq
         elif result.is_error == twin.is_error and is_shortened(_result_text(result), _result_text(twin)):
             compared.known[place] = seq
@@ -270,14 +284,22 @@ def _compare_orphans(recorded: Fold, given: Fold, compared: Compared, start: int
 
 
 def _body_key(fold: Fold, seq: int) -> bytes:
-    event = fold.events[bisect_left(fold.events, seq, key=attrgetter("seq"))]
-    if not isinstance(event.body, ToolReturned):
+    body = _event(fold, seq).body
+    if not isinstance(body, ToolReturned):
         return b""
-    return event.body.result.call_id.encode() + _result_key(event.body.result)
+    return body.result.call_id.encode() + _result_key(body.result)
+
+
+def _event(fold: Fold, seq: int) -> Event:
+    return fold.events[bisect_left(fold.events, seq, key=attrgetter("seq"))]
 
 
 def _keys(item: Turn | Interaction) -> tuple[bytes, ...]:
-    message = item.recorded if isinstance(item, Interaction) else item.message
+    return keys_of(item.recorded if isinstance(item, Interaction) else item.message)
+
+
+def keys_of(message: Message) -> tuple[bytes, ...]:
+    """Return what a message is compared by: who speaks, then block by block; (): it shows nothing."""
     role = "system" if message.role == "developer" else message.role
     keys = [canonical(_block_key(block)) for block in message.blocks if counts(block)]
     return (canonical([role, (message.extra or {}).get("name")]), *keys) if keys else ()

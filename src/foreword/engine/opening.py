@@ -18,7 +18,7 @@ def check_place(store: object, name: object) -> None:
     """Raise StoreUnavailable for a mere place, InvalidArgument or InvalidText for what is no name."""
     if isinstance(store, str | PathLike):
         raise StoreUnavailable(str(store), "this is a place, no open store", "give Store.open(place)")
-    if not isinstance(name, str):
+    if not isinstance(name, str) or not name:
         raise InvalidArgument(_OPEN, "name", name, "a text, the session's id")
     utf8(name)
 

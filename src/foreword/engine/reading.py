@@ -11,7 +11,7 @@ import msgspec
 from msgspec import Struct
 
 from foreword.compiler.budget import budget_of
-from foreword.core.event import Event
+from foreword.core.event import Erased, Event
 from foreword.core.frame import frame
 from foreword.core.reference import Reference, content_bytes, parse_reference
 from foreword.errors import ForewordError, Gone, InvalidArgument, InvalidCall, UnknownEvent, UnknownReference
@@ -60,19 +60,15 @@ def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
         store = source.store
         own = source if _holds(source, wanted) else None
     if own is not None:
-        name, events = own.id, list(own.events)
+        event, behind = own.event(wanted.seq), own.events
     elif store is not None:
-        name = store.resolve(wanted.session)
-        events = store.load(name)
+        event, behind = _stored(store, store.resolve(wanted.session), wanted.seq)
     else:
         raise UnknownReference(
             ref, "this session is in memory and knows no other", "name an event of its own"
         )
-    if wanted.seq >= len(events):
-        raise UnknownEvent(name, wanted.seq, len(events))
-    event = events[wanted.seq]
     if event.body is None:
-        raise Gone(ref, _reason(events, wanted.seq))
+        raise Gone(ref, _reason(behind, wanted.seq))
     found = content_bytes(event.body, wanted.block)
     if found is None:
         whole = ref.rpartition(".")[0]
@@ -82,11 +78,19 @@ def find(source: Session | Store, ref: str) -> tuple[str, str, bytes]:
     return ref, *found
 
 
-def _reason(events: list[Event], seq: int) -> str:
+def _stored(store: Store, name: str, seq: int) -> tuple[Event, Sequence[Event]]:
+    """Return one event of a log, and where it was erased all behind it, which say why. Raises: UnknownEvent."""
+    found = store.load(name, since=seq, limit=1)
+    if not found:
+        raise UnknownEvent(name, seq, sum(row.events for row in store.sessions(name)))
+    return found[0], store.load(name, since=seq) if found[0].body is None else ()
+
+
+def _reason(events: Sequence[Event], seq: int) -> str:
+    """Return why an event was erased, as the newest erasure of it says."""
     for event in reversed(events):
-        targets = getattr(event.body, "targets", ())
-        if seq in targets:
-            return str(getattr(event.body, "reason", "erased"))
+        if isinstance(event.body, Erased) and seq in event.body.targets:
+            return event.body.reason
     return "erased"
 
 

@@ -30,11 +30,22 @@ RETRIES = 50
 class Recording:
     """What a session knows of its log. ``store`` None: it lives in memory only."""
 
-    __slots__ = (
-        "__weakref__", "_clock", "_compiled", "_nonces", "_pending", "_pending_units", "_sent_units", "start_marks",
-        "store", "telemetry", "view",
-    )  # fmt: skip
-    """All there are, so that a slip in a name is no setting that nobody reads."""
+    __slots__ = {
+        "__weakref__": "",
+        "_clock": "Gives microseconds since 1970 UTC.",
+        "_compiled": "The request handed out last. None: there is none, or it no longer counts.",
+        "_nonces": "Gives a fresh nonce for each event.",
+        "_pending": "Events that wait for the next fact to be written.",
+        "_pending_units": "Units of the requests among them, by seq.",
+        "_sent_units": "Units of the epoch's requests by seq, as the store has them. None: none are known.",
+        "start_marks": "Whether ``started`` comes before every call runs of the answers recorded from now on, so that "
+        "one without it never began. Nothing is concluded for answers that come by ``sync``: their calls may have run "
+        "before.",
+        "store": "The ``Store`` that holds the log. None: it lives in memory only.",
+        "telemetry": "A ``Telemetry`` that is told of each call; its ``watch`` sets it. None: nobody is told.",
+        "view": "The ``View`` of the log as far as this object has read it: what its events amount to.",
+    }
+    """All there are, so that a slip in a name is no setting that nobody reads; ``help`` shows the words."""
 
     def __init__(
         self,
@@ -54,13 +65,11 @@ class Recording:
         self._pending_units: dict[int, Sequence[Unit]] = {}
         self._compiled: Compiled | None = None
         self.telemetry: Telemetry | None = None
-        """Told of each call as it is recorded; set by ``Telemetry.watch``."""
         self.start_marks = False
-        """Whether ``started`` comes before every call runs of the answers recorded from now on, so that one without it
-        never began. Nothing is concluded for answers that come by ``sync``: their calls may have run before."""
 
     @property
     def id(self) -> str:
+        """The session's id: the name it was opened by, or its fork's; "" before its first event."""
         opened = self.view.fold.opened
         return opened.session if opened is not None else ""
 
@@ -72,6 +81,7 @@ class Recording:
 
     @property
     def events(self) -> Sequence[Event]:
+        """All events that this object has read or appended, by seq. The body of an erased one is None."""
         return self.view.fold.events
 
     def event(self, seq: int) -> Event:

@@ -67,7 +67,17 @@ _ASSIGNED: dict[str, tuple[type | UnionType, str]] = {
 class Session(Telling, ToolRuns):
     """One log and the requests compiled from it. Not for use from several threads at once."""
 
-    __slots__ = ("_looked", "_read", "describe", "last_list", "policy", "spend", "target", "user")
+    __slots__ = {
+        "_looked": "Events before this one were looked through for pictures.",
+        "_read": "Events before this one were looked through for the language.",
+        "describe": "Function of an ``Image`` to words for a model that reads none. None: a note says one stood there.",
+        "last_list": "What ``sync`` need not compare again. An empty one only costs time.",
+        "policy": "The ``Policy`` by which requests are made smaller.",
+        "spend": "A ``Spend``: what may be spent. None: no limit. Not in the log: set it after each ``open``.",
+        "target": "A ``Target``: whom requests are for. None: nothing can be compiled. Another model starts an epoch.",
+        "user": "Whom the calls are made for: the subject of their events, by which the ledger adds up. None: nobody.",
+    }
+    """A dict, so that ``help`` says what each is."""
 
     def __init__(
         self,
@@ -84,13 +94,9 @@ class Session(Telling, ToolRuns):
         self.target = target
         self.policy = policy
         self.user: str | None = last_user(events)
-        """Whom the calls are made for: the subject of their events, by which the ledger adds them up."""
         self.spend: Spend | None = None
-        """What may be spent; None: no limit."""
         self.describe: Describe | None = None
-        """Tells in words what a picture shows, for a model that reads none; None: a note says that one stood there."""
         self.last_list = LastList()
-        """What ``sync`` need not compare again; an empty one only costs time."""
         self._looked = 0
         self._read = 0
 
@@ -280,8 +286,8 @@ class Session(Telling, ToolRuns):
         """Return the next request, after appending the repairs and rewrites it needs.
 
         Raises: OverBudget (no rewrite is appended then); EmptyRequest; SpendLimitReached; SpendUnknown;
-        InvariantBroken, which is a fault of ours; CompileError without a target; MissingExtra when the policy asks for
-        the language and its detector is not installed.
+        InvariantBroken, which is a fault of ours; CompileError without a target; DescribingFailed; MissingExtra when
+        the policy asks for the language and its detector is not installed.
         """
         target = self._target()
         self.refresh()
@@ -374,6 +380,8 @@ class Session(Telling, ToolRuns):
     def become(self, other: Session) -> None:
         """Follow another session (a fork of this one) from now on."""
         self.flush()
+        if self.spend is not None:
+            self.spend.leave(self)
         for name in {*Recording.__slots__, *Session.__slots__} - {"__weakref__"}:
             setattr(self, name, getattr(other, name))
 
@@ -393,9 +401,9 @@ class Session(Telling, ToolRuns):
         return run_read_tool(self, arguments)
 
     def erase(self, targets: Iterable[int], reason: str) -> tuple[int, ...]:
-        """Erase the payloads of events and of all that was derived from them, in this session, in those that it
+        """Erase the payloads of events and of all that was derived from them. Return the seqs erased here.
 
-        was forked from and in every fork that shares them. Return the seqs erased here.
+        It holds in this session, in those that it was forked from and in every fork that shares them.
         Raises: UnknownEvent; NotErasable for an event without content; ErasureIncomplete when the log says so but
         another reader still holds old pages of the file.
         """

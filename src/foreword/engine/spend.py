@@ -15,31 +15,35 @@ from msgspec import Struct
 
 from foreword.compiler.compile import Compiled
 from foreword.core.catalog import ModelSpec
-from foreword.core.event import Called, Draft, Event, Noticed, RequestSent, by_engine
+from foreword.core.event import Called, Draft, Event, Noticed, RequestSent, SessionOpened, by_engine
 from foreword.core.ledger import Ledger, Row
 from foreword.core.price import PICODOLLARS, Cost, day_of, picodollars, usd
 from foreword.core.prices import Prices
 from foreword.core.usage import NOTHING
 from foreword.engine.next_call import NextCall, likely_cost
 from foreword.engine.outstanding import Outstanding
+from foreword.engine.sync_forks import ORIGIN
 from foreword.errors import InvalidArgument, SpendLimitReached, SpendUnknown
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
+    from foreword.store import SessionRow, Store
 
 Scope = Literal["call", "session", "user", "day"]
 SCOPES: tuple[Scope, ...] = get_args(Scope)
 _DOLLARS = 'US dollars as a string, such as "0.50"'
 TOPIC = "spend"
-_SHARED = frozenset({"user", "day"})
-"""Scopes in which calls of other sessions count."""
+DAY = 86_400_000_000
+"""Microseconds; days begin at midnight UTC."""
+_SHARED = frozenset({"session", "user", "day"})
+"""Scopes in which calls of other logs count: of the same session before the caller edited his list, or of all."""
 
 
 class Limit(Struct, frozen=True, kw_only=True):
     """What may be spent in one scope, as decimal strings of US dollars; None: no limit of that sort.
 
-    `day`: of all sessions of the store since midnight UTC. `user`: of all sessions of the store, by the session's
-    `user`; without one the limit holds for all calls that name no user.
+    `session`: with the forks that `sync` made of it. `day`: of all sessions of the store since midnight UTC. `user`: of
+    all sessions of the store, by the session's `user`; without one the limit holds for all calls that name no user.
     Raises: InvalidArgument for another scope, what is no such sum, a limit without one, a `soft` over its `hard`.
     """
 
@@ -74,6 +78,12 @@ class Spend:
         self._ledgers: dict[str, Ledger] = {}
         self._outstanding: defaultdict[str, Outstanding] = defaultdict(Outstanding)
         self._purses: defaultdict[tuple[Scope, str | None], _Purse] = defaultdict(_Purse)
+        self._first: dict[str, str] = {}
+        """Session -> the one whose caller's edits led to it; itself for any other."""
+        self._quiet: tuple[int, dict[str, int]] | None = None
+        """From which midnight on which sessions were quiet, and how many events they had then."""
+        self._calling: set[str] = set()
+        """Sessions of which a request of ours is known."""
         self._told: set[tuple[str, str]] = set()
         """Session and topic of the notices that stand already."""
 
@@ -89,7 +99,7 @@ class Spend:
         self._learn(session, model, compiled.target.spec)
         own = self._rows_of(session)
         if any(limit.scope in _SHARED for limit in self.limits):
-            self._read_others(session)
+            self._read_others(session, now)
         next_call = self.predicted(compiled, own, now)
         drafts: list[Draft] = []
         for limit in self.limits:
@@ -144,6 +154,10 @@ class Spend:
             raise
         return True
 
+    def leave(self, session: Session) -> None:
+        """Count what a session holds that is followed no further: one in memory can't be read later."""
+        self._rows_of(session)
+
     def predicted(self, compiled: Compiled, own: Sequence[Row], now: int) -> Cost:
         """Predict what a request will cost: see `likely_cost`. ``own``: the session's calls so far."""
         spec = self._prices.spec(compiled.target.params.model) or compiled.target.spec
@@ -162,6 +176,7 @@ class Spend:
             self._ledgers.clear()
             self._outstanding.clear()
             self._purses.clear()
+            self._calling.clear()
 
     def _scope(self, scope: Scope, session: Session, now: int) -> tuple[str, _Purse]:
         """Return the scope's name and what the calls that count in it come to."""
@@ -169,7 +184,8 @@ class Spend:
             case "call":
                 return session.id, _Purse()
             case "session":
-                return session.id, self._purses[scope, session.id]
+                first = self._first_of(session.id)
+                return first, self._purses[scope, first]
             case "user":
                 return session.user or "(none)", self._purses[scope, session.user]
             case "day":
@@ -189,6 +205,8 @@ class Spend:
             event = waiting.event
             if event is None or name == session.id or (scope == "user" and event.subject != session.user):
                 continue
+            if scope == "session" and self._first_of(name) != self._first_of(session.id):
+                continue
             if day_of(event.at // 1_000_000) != day_of(now // 1_000_000):
                 continue
             cost = waiting.cost(self._ledger(name).rows, self._prices)
@@ -204,13 +222,37 @@ class Spend:
             end -= 1  # it may not be written yet, and is dropped when another writer is first
         return self._count(session.id, events[self._ledger(session.id).position : end])
 
-    def _read_others(self, session: Session) -> None:
-        """Count what the store's other sessions hold; only what one has grown by is read."""
-        store = session.store
-        for listed in store.sessions() if store is not None else ():
-            since = self._ledger(listed.id).position
-            if store is not None and listed.id != session.id and since < listed.events:
-                self._count(listed.id, store.load(listed.id, since=since))
+    def _read_others(self, session: Session, now: int) -> None:
+        """Count what the store's other sessions hold, as far as they matter; only what one has grown by is read."""
+        store, scopes = session.store, {limit.scope for limit in self.limits}
+        if store is None:
+            return
+        first = self._first_of(session.id)
+        family = {first, *(fork.id for fork in store.forks(first))} if "session" in scopes else set[str]()
+        if scopes.isdisjoint({"user", "day"}) and family <= {session.id}:
+            return
+        rows = store.sessions()
+        quiet = (
+            {row.id: row.events for row in rows}
+            if "day" not in scopes
+            else self._quiet_since(store, rows, now)
+        )
+        for row in rows:
+            since = self._ledger(row.id).position
+            matters = "user" in scopes or row.id in family or quiet.get(row.id) != row.events
+            if matters and row.id != session.id and since < row.events:
+                self._count(row.id, store.load(row.id, since=since))
+
+    def _quiet_since(self, store: Store, rows: Iterable[SessionRow], now: int) -> dict[str, int]:
+        """Return the sessions of which nothing counts in a limit of today, with the number of their events.
+
+        Looked for once, as it takes a look at each event: what grows from then on is read.
+        """
+        midnight = now - now % DAY
+        if self._quiet is None or midnight < self._quiet[0]:
+            busy = store.busy_since(midnight)
+            self._quiet = midnight, {row.id: row.events for row in rows if row.id not in busy}
+        return self._quiet[1]
 
     def _count(self, session: str, events: Sequence[Event]) -> Sequence[Row]:
         """Count what a session has grown by, once in each scope; return all its rows."""
@@ -219,14 +261,26 @@ class Spend:
         ledger.prices = self._prices
         ledger.add(events)
         self._outstanding[session].add(events)
+        for event in events:
+            if isinstance(event.body, SessionOpened) and (
+                event.body.parent is None or event.origin != ORIGIN
+            ):
+                self._first[session] = event.body.session
         for row in ledger.rows[before:]:
-            self._purses["session", session].take(row)
+            if row.request is not None:
+                self._calling.add(session)
+            elif row.model is None and row.estimate is not None and session not in self._calling:
+                continue  # it stands in a list or a file from before: nobody called a model for it here
+            self._purses["session", self._first_of(session)].take(row)
             self._purses["user", row.user].take(row)
             if row.at is not None:
                 self._purses["day", day_of(row.at // 1_000_000)].take(row)
         notices = (event.body for event in events if isinstance(event.body, Noticed))
         self._told.update((session, notice.topic) for notice in notices)
         return ledger.rows
+
+    def _first_of(self, session: str) -> str:
+        return self._first.get(session, session)
 
     def _ledger(self, session: str) -> Ledger:
         if session not in self._ledgers:
@@ -264,11 +318,12 @@ class _Purse:
         self._seen |= row.names
         if copied:
             return
-        untold = row.usage is None and row.estimate is None  # erased, or an attempt that may have been billed
+        erased = row.usage is None and row.estimate is None  # or an attempt that may have been billed
+        nameless = row.kind == "call" and row.model is None  # listed, and nobody says which model it was
         cost = row.cost if row.estimate is None else row.estimate.cost
         if row.cost.picodollars is not None:
             self._sum += row.cost.picodollars
-        elif untold:
+        elif erased or nameless:
             self._guesses.append(0)
         elif cost.picodollars is None:
             self.unpriced = row.model or "", cost.unknown

@@ -17,12 +17,13 @@ from foreword.codecs.held import server_held
 from foreword.compiler.compile import Compiled
 from foreword.core.block import ToolSpec
 from foreword.core.canonical import canonical, lossless
-from foreword.core.event import Answered, Draft, MarksSet
+from foreword.core.event import Answered, Draft, Event, MarksSet
 from foreword.core.surrogates import mended, mended_text
 from foreword.engine.caller_marks import markings
 from foreword.engine.last_list import LastList, Recorded, prints_of
 from foreword.engine.list_reading import read_list
 from foreword.engine.matching import NOTHING, agreed, compare
+from foreword.engine.repeated_answers import repeated
 from foreword.engine.sync_forks import fork_for
 
 if TYPE_CHECKING:
@@ -75,19 +76,21 @@ def synchronise(
     forked_at: int | None = None
     shortened: list[str] = []
     fresh: list[int] = []
+    left: list[Event] = []
 
     def compare_facts() -> None:
         nonlocal reading, recorded, compared
         known = session.last_list.recorded
         recorded = Recorded(session.events) if known is None else known.followed(session.events)
-        if not session.last_list.stands(recorded, reading.since):
-            reading = read_list(session, messages, system, tools, NOTHING)
+        while (since := session.last_list.standing(recorded, reading.given, reading.since)) != reading.since:
+            reading = read_list(session, messages, system, tools, since)
         compared = compare(recorded, reading.given, reading.since)
 
     def follow_fork(differs: int) -> None:
         nonlocal reading, forked_at, shortened
         if reading.since is not NOTHING:
             reading = read_list(session, messages, system, tools, NOTHING)
+        left.extend(session.events)
         fork, at, known = fork_for(session, reading.given, differs)
         session.become(fork)
         compare_facts()
@@ -115,7 +118,11 @@ def synchronise(
         start = reading.since.facts
         fresh = [n for n in range(start, start + len(reading.drafts)) if n not in compared.known]
         first = session.view.position + len(found)
-        found += _linked([reading.drafts[n - start] for n in fresh], session.unanswered)
+        news = [reading.drafts[n - start] for n in fresh]
+        if left:
+            here = {event.link for event in session.events}
+            news = repeated(news, (event for event in left if event.link not in here))
+        found += _linked(news, session.unanswered)
         standing = session.view.fold.marks
         if reading.marks or reading.spotted or standing:
             settled = session.last_list.events

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from msgspec import Struct
+
 from foreword.core.event import Event, SessionOpened
 from foreword.engine.last_list import FACTS, Recorded
 from foreword.engine.matching import Side, compare
@@ -44,37 +46,50 @@ def fork_for(session: Session, given: Side, differs: int) -> tuple[Session, int,
 
     A name is chosen before the forks are looked at: a process that takes it meanwhile, for the same edit, is met there.
     """
-    at, store = fork_place(session, differs), session.store
+    store = session.store
     if store is None:
+        at = fork_place(session, differs)
         return session.fork(at, origin=ORIGIN), at, False
     while True:
         name = free_name(store, session.id)
-        known = known_fork(session, given, differs)
-        if known is not None:
-            return session.relative(known[0]), known[1], True
-        made = session.fork(at, name, origin=ORIGIN)
+        near = nearest(session, given, differs)
+        base = session if near.session == session.id else session.relative(near.session)
+        if near.differs is None:
+            return base, near.shared, True
+        at = fork_place(base, near.differs)
+        made = base.fork(at, name, origin=ORIGIN)
         if [event.kind for event in made.events[at + 1 : at + 2]] == ["session_opened"]:
-            return made, at, False
+            return made, min(at, near.shared), False
         # Else another process was first with the name, for an edit at another place.
 
 
-def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] | None:
-    """Return the session to which a list only adds, and the last event that it shares with this one.
+class Near(Struct, frozen=True):
+    """A log that a list goes on in. ``shared``: the last event that it shares with the log which the list contradicts.
+
+    ``differs``: event that the list contradicts here, too, so that it is to be forked; None: the list only adds.
+    """
+
+    session: str
+    shared: int
+    differs: int | None
+
+
+def nearest(session: Session, given: Side, differs: int) -> Near:
+    """Return the log to which a list only adds, else the one that agrees with it longest, so that most is shared.
 
     ``given``: the whole list, which contradicts event ``differs`` here. It is looked for among the forks that sync
     made of the same log, and that log itself; of several the one that holds most of the list, then the newest.
-    None: there is none, or no store.
     """
     store = session.store
+    near = Near(session.id, len(session.events) - 1, differs)
     if store is None:
-        return None
+        return near
     own = next((e.seq + 1 for e in reversed(session.events[:differs]) if e.kind in FACTS), 1)
     top = _top(session, own)
     made = f"{_root(top)}~"
     forks = [fork.id for fork in store.forks(top, since=own - 1) if fork.id.startswith(made)]
     following = _following(session.events[:own], given)
-    found: tuple[str, int] | None = None
-    most = -1
+    best = (False, len(compare(Recorded(session.events), given).known))
     for name in (*forks[: -LOOKED - 1 : -1], top):
         if name == session.id or _says_other(store.load(name, since=own, limit=PEEKED), following):
             continue
@@ -83,13 +98,14 @@ def known_fork(session: Session, given: Side, differs: int) -> tuple[str, int] |
         if any(isinstance(b, SessionOpened) and b.session != top and o != ORIGIN for o, b in opened):
             continue
         compared = compare(Recorded(events), given)
-        if compared.differs is None and len(compared.known) > most:
+        rank = (compared.differs is None, len(compared.known))
+        if rank > best:
             pairs = zip(session.events, events, strict=False)
             shared = next((n for n, (one, other) in enumerate(pairs) if one.link != other.link), own)
             begun = any(event.kind in FACTS for event in events[shared:])
             if begun or shared - 1 == fork_place(session, differs):  # else it waits for another list's facts
-                found, most = (name, shared - 1), len(compared.known)
-    return found
+                near, best = Near(name, shared - 1, compared.differs), rank
+    return near
 
 
 def fork_place(session: Session, differs: int) -> int:

@@ -62,7 +62,9 @@ def target_for(
         raise UnknownWire(provider, tuple(CODECS), tuple(profiles()[provider].paths))
     rows = catalog or Catalog.load()
     spec = rows.model(model)
-    spoken = codec(provider, alternating=spec.strict_alternation)
+    own = _profile(spec, endpoint)
+    exact = own is not None and own.accepts.unknown_members == "no"
+    spoken = codec(provider, alternating=spec.strict_alternation, exact=exact)
     served = spec.wires if endpoint is None and provider in spec.wires else wires_of(spec, endpoint)
     if provider not in served:
         raise WireMismatch(model, provider, served, endpoint)
@@ -75,7 +77,6 @@ def target_for(
     largest = spec.max_output or _DEFAULT_MAX_OUTPUT
     reserve = max(1, min(largest, size // 8)) if reserve_output is None else reserve_output
     asked = max(1, min(reserve, largest, max_output if max_output is not None else _UNSTREAMED_OUTPUT))
-    own = _profile(spec, endpoint)
     asked_for = rows.vendor_name(model) if own is not None and own.vendor else model
     params = Params(model=asked_for, max_output=asked, keys=dict(keys or {}))
     spoken.keys(params)

@@ -24,7 +24,7 @@ from foreword.core.endpoint import Endpoint
 from foreword.engine.answering import Answering, Sent
 from foreword.engine.outgoing import Outgoing, counting, outgoing
 from foreword.engine.provider_failure import Hidden, may_cost, may_retry, refused
-from foreword.engine.upstream import Connections, Silent, Upstream
+from foreword.engine.upstream import ERROR_SECONDS, Connections, Silent, Upstream
 from foreword.errors import ConnectionFailed
 
 
@@ -180,14 +180,15 @@ class Transport:
         while True:
             attempt += 1
             try:
-                upstream = await self._connections.post(endpoint, out, headers, self._first_byte(deadline))
+                within = _left(self.timeouts.first_byte, deadline)
+                upstream = await self._connections.post(endpoint, out, headers, within)
             except ConnectionFailed as error:
                 failed = _told(error, attempt)
                 again = not isinstance(error, Silent)
             else:
                 if upstream.status < 300:
                     return _Opened(upstream, hidden, attempt, lost, began, deadline)
-                refusal = await upstream.refusal()
+                refusal = await upstream.refusal(_left(ERROR_SECONDS, deadline))
                 failed = refused(endpoint, refusal, hidden, attempt)
                 again = may_retry(refusal, failed)
             wait = self.retries.wait(attempt, failed.retry_after, self._chance()) if again else None
@@ -197,10 +198,12 @@ class Transport:
             lost += may_cost(failed)
             await asyncio.sleep(wait)
 
-    def _first_byte(self, deadline: float | None) -> float | None:
-        left = None if deadline is None else max(0.0, deadline - time.monotonic())
-        limits = [limit for limit in (self.timeouts.first_byte, left) if limit is not None]
-        return min(limits) if limits else None
+
+def _left(limit: float | None, deadline: float | None) -> float | None:
+    """Return seconds to wait at most, by a limit and by the time that all may take; None: as long as it takes."""
+    left = None if deadline is None else max(0.0, deadline - time.monotonic())
+    limits = [seconds for seconds in (limit, left) if seconds is not None]
+    return min(limits) if limits else None
 
 
 def _told(error: ConnectionFailed, attempts: int) -> ConnectionFailed:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 LARGEST_ERROR = 1 << 18
 ERROR_SECONDS = 10.0
-"""How long the body of an error is waited for."""
+"""How long the body of an error is waited for at most."""
 
 
 class Silent(ConnectionFailed):
@@ -64,11 +64,11 @@ class Upstream:
             self.close()
         return body
 
-    async def refusal(self) -> Refusal:
-        """Read the body of an error as far as it comes, and close."""
+    async def refusal(self, within: float | None) -> Refusal:
+        """Read the body of an error as far as it comes in so many seconds, and close."""
         body = self.first
         try:
-            async with asyncio.timeout(ERROR_SECONDS):
+            async with asyncio.timeout(within):
                 while len(body) < LARGEST_ERROR and (chunk := await self.read()):
                     body += chunk
         except (TimeoutError, ConnectionFailed):
@@ -138,7 +138,7 @@ class Connections:
                     allow_redirects=False,
                     proxy=_proxy(url, endpoint),
                 )
-                first = await response.content.readany()
+                first = await _first(response)
             if not first and response.status < 300:
                 raise ConnectionFailed(
                     endpoint.shown, said="closed without an answer", status=response.status
@@ -146,7 +146,8 @@ class Connections:
         except (aiohttp.ClientError, OSError) as error:
             if isinstance(error, TimeoutError) and not isinstance(error, aiohttp.ClientError):
                 raise Silent(endpoint.shown, said=f"no byte of an answer within {within or 0:g} s") from error
-            failed = ConnectionFailed(endpoint.shown, said=reason(error))
+            status = response.status if response is not None else None
+            failed = ConnectionFailed(endpoint.shown, said=_why(error), status=status)
             failed.unsent = isinstance(
                 error,
                 aiohttp.ClientConnectorError  # name not found, refused, no TLS, no proxy
@@ -161,6 +162,28 @@ class Connections:
         finally:
             if response is not None:
                 response.close()
+
+
+async def _first(response: aiohttp.ClientResponse) -> bytes:
+    """Return the first bytes of a body; b"" for that of an error which can't be read: its status says enough."""
+    import aiohttp
+
+    try:
+        return await response.content.readany()
+    except (aiohttp.ClientError, ConnectionError):
+        if response.status < 300:
+            raise
+        return b""
+
+
+def _why(error: Exception) -> str:
+    """Return why no answer began; the status that the library gives to a head it can't read is its own."""
+    import aiohttp
+
+    unread = isinstance(error, aiohttp.ClientResponseError)
+    if unread and not isinstance(error, aiohttp.ClientHttpProxyError):
+        return "its answer is no HTTP, or compressed unasked"
+    return reason(error)
 
 
 def _proxy(url: str, endpoint: Endpoint) -> str | None:

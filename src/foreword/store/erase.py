@@ -66,8 +66,14 @@ def _empty(db: Database, tenant: Tenant, number: int, session: str, targets: Seq
 
 
 def unfinished(db: Database) -> int:
-    """Return how many erasures have rows emptied but files that may still hold what was in them."""
-    return int(db.execute("SELECT erasures_begun - erasures_finished FROM store").get)
+    """Return how many erasures have rows emptied but files that may still hold what was in them.
+
+    Raises: apsw.CorruptError.
+    """
+    rows = db.execute("SELECT erasures_begun - erasures_finished FROM store").fetchall()
+    if len(rows) != 1 or not isinstance(rows[0][0], int):
+        raise apsw.CorruptError("the count of its erasures is damaged")
+    return rows[0][0]
 
 
 def finish(db: Database, artifacts: Artifacts) -> bool:
@@ -119,6 +125,7 @@ def _rebuild(db: Database, artifacts: Artifacts) -> None:
 def unnamed(db: Database, artifacts: Artifacts) -> list[Path]:
     """List the files of the artifact folder that no event names."""
     found = list(artifacts.files())  # listed first: a row that comes meanwhile only names more of them
-    rows = db.execute("SELECT artifact FROM event WHERE artifact IS NOT NULL")
+    # Of the rows themselves: by a damaged index, files would go that are named.
+    rows = db.execute("SELECT artifact FROM event NOT INDEXED WHERE typeof(artifact) = 'blob'")
     named = {artifacts.path(address) for (address,) in rows}
     return [path for path in found if path not in named]

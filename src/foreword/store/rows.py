@@ -39,7 +39,7 @@ _decode_seqs = msgspec.json.Decoder(tuple[int, ...]).decode
 
 
 class Header(Struct, frozen=True, array_like=True, gc=False):
-    """The columns of a row that aren't its payload, each checked for its kind. NULL: the usual value."""
+    """The columns of a row, each checked for its kind. NULL: the usual value."""
 
     seq: int
     kind: str
@@ -54,6 +54,8 @@ class Header(Struct, frozen=True, array_like=True, gc=False):
     commit: bytes
     link: bytes
     nonce: bytes | None
+    payload: bytes | None
+    artifact: bytes | None
 
 
 class Packed(Struct, frozen=True, kw_only=True, gc=False):
@@ -120,7 +122,7 @@ def event_of(row: Row, tenant: str) -> Event:
 
     Raises: msgspec.DecodeError when a value isn't of its column's kind.
     """
-    header = msgspec.convert(row[:PAYLOAD], Header)
+    header = msgspec.convert(row, Header, builtin_types=(bytes,))  # so that text is none, not base64 of some
     return Event(
         seq=header.seq,
         kind=header.kind,

@@ -6,6 +6,7 @@ import difflib
 from itertools import count
 from typing import NamedTuple
 
+import apsw
 from msgspec import Struct
 
 from foreword.core.event import SessionOpened
@@ -18,7 +19,7 @@ SHOWN = 5
 LONGEST_NAME = 200
 LAST_CHARACTER = chr(0x10FFFF)
 
-# A `+` keeps SQLite from the index by tenant, which would lead it through every session; so does CROSS JOIN.
+# A `+` keeps SQLite from the index by tenant, which would lead it through every row; so does CROSS JOIN.
 FORKS = """
     WITH RECURSIVE below (id) AS (
         SELECT id FROM session WHERE +tenant = ? AND parent = ? AND parent_at >= ?
@@ -29,6 +30,10 @@ FORKS = """
     SELECT s.id, s.session, p.session, s.parent_at
     FROM below CROSS JOIN session s ON s.id = below.id CROSS JOIN session p ON p.id = s.parent ORDER BY s.id
 """
+BUSY = """
+    SELECT session FROM session
+    WHERE tenant = ? AND id IN (SELECT session FROM event WHERE +tenant = ? AND at >= ?)
+"""
 BEGUN = """
     SELECT session, alias, id FROM session WHERE tenant = ? AND session BETWEEN ? AND ?
     UNION
@@ -36,7 +41,9 @@ BEGUN = """
     ORDER BY id LIMIT ?
 """
 LISTING = """
-    SELECT s.session, s.alias, s.format, s.source, p.session, s.parent_at, first.at, last.at, last.seq
+    SELECT s.session, s.alias, s.format, s.source, p.session, s.parent_at,
+        (SELECT min(at) FROM event WHERE tenant = s.tenant AND session = s.id AND seq < first.seq + 8),
+        last.at, last.seq
     FROM session s LEFT JOIN session p ON p.id = s.parent
     JOIN event first ON first.tenant = s.tenant AND first.session = s.id
         AND first.seq = (SELECT min(seq) FROM event WHERE tenant = s.tenant AND session = s.id)
@@ -50,7 +57,8 @@ class SessionRow(Struct, frozen=True, kw_only=True):
     """One session as a list shows it.
 
     ``events``: how many it has, a fork's shared ones included. ``created_at`` and ``updated_at``: times of
-    its own first and last event, microseconds since 1970 UTC. ``parent``: (session id, last shared seq).
+    its own first and last event, microseconds since 1970 UTC; of the first eight the earliest, since an imported
+    session is opened later than what it tells of. ``parent``: (session id, last shared seq).
     """
 
     id: str
@@ -103,12 +111,18 @@ def number_or_raise(db: Database, tenant: int, session: str, store: str) -> int:
 
 
 def spans(db: Database, tenant: int, number: int, *, last: int = END) -> list[Span]:
-    """List where the rows of a session's log are, in seq order: a fork reads its parent's up to the fork."""
+    """List where the rows of a session's log are, in seq order: a fork reads its parent's up to the fork.
+
+    Raises: apsw.CorruptError where a parent is missing, or isn't older than its fork, so that there would be no end.
+    """
     found: list[Span] = []
     while True:
-        parent, at = db.execute(
+        row = db.execute(
             "SELECT parent, parent_at FROM session WHERE tenant = ? AND id = ?", (tenant, number)
-        ).get
+        ).fetchone()
+        parent, at = row if row is not None else (number, 0)
+        if parent is not None and not (isinstance(parent, int) and isinstance(at, int) and parent < number):
+            raise apsw.CorruptError(f"the row of session {number}, or of its parent, is damaged")
         first = 0 if parent is None else at + 1
         if first <= last:
             found.append(Span(number, first, last))
@@ -181,6 +195,11 @@ def listing(db: Database, tenant: int, session: str | None = None) -> list[Sessi
         )
         for session, alias, form, source, parent, parent_at, created, updated, last in rows
     ]
+
+
+def busy_since(db: Database, tenant: int, at: int) -> set[str]:
+    """Return the ids of the sessions that hold an event of their own of this time or later."""
+    return {session for (session,) in db.execute(BUSY, (tenant, tenant, at))}
 
 
 def resolve(db: Database, tenant: int, name: str, store: str) -> str:

@@ -105,6 +105,13 @@ class Store:
 
         return self._read(read)
 
+    def busy_since(self, at: int) -> set[str]:
+        """Return the ids of the sessions that hold an event of their own of this time or later.
+
+        ``at``: microseconds since 1970 UTC. No event is decoded, but each is looked at.
+        """
+        return self._read(lambda db: sessions.busy_since(db, self._tenant.number, at))
+
     def resolve(self, name: str) -> str:
         """Return the id of the session with this id, alias, or unique beginning of one.
 
@@ -304,6 +311,8 @@ class Store:
 def _tenant(db: Database, name: str, *, make: bool) -> Tenant | None:
     row = db.execute("SELECT id, key FROM tenant WHERE name = ?", (name,)).fetchone()
     if row is not None:
+        if not isinstance(row[1], bytes) or len(row[1]) != KEY_BYTES:
+            raise apsw.CorruptError(f"the key of tenant {name!r} is damaged")
         return Tenant(number=row[0], name=name, key=row[1])
     if not make:
         return None

@@ -16,7 +16,7 @@ from foreword.store.artifacts import Artifacts, address_of
 from foreword.store.database import Database
 from foreword.store.log import Tenant
 from foreword.store.rows import ARTIFACT, COLUMNS, PAYLOAD, Row, event_of
-from foreword.store.sessions import SessionRow, forks, number_of, spans
+from foreword.store.sessions import SessionRow, forks, number_of, number_or_raise, spans
 
 LOST = """
     SELECT session FROM session s WHERE tenant = ? AND NOT EXISTS (
@@ -70,7 +70,7 @@ def session_problems(
     link, expected = GENESIS, 0
     gone: set[int] = set()
     requests: set[int] = set()
-    first = 0 if row.parent is None else row.parent[1] + 1
+    first = spans(db, tenant.number, number_or_raise(db, tenant.number, row.id, ""))[-1].first
     try:
         for stored, event in log.rows(db, tenant, row.id, since=0, store=""):
             faults: list[tuple[str, str]] = []

@@ -26,6 +26,9 @@ def compress(data: bytes) -> bytes:
 def decompress(data: bytes) -> bytes:
     """Read frames.
 
-    Raises: ZstdError for bytes that aren't whole frames or fail their checksum.
+    Raises: ZstdError for bytes that aren't whole frames or fail their checksum, and for a damaged column's other kinds.
     """
-    return zstd.decompress(data)
+    try:
+        return zstd.decompress(data)
+    except TypeError as error:
+        raise ZstdError(str(error)) from None

@@ -8,6 +8,8 @@ import subprocess
 import sys
 from typing import Any
 
+from msgspec.structs import replace
+
 from foreword.core.event import Draft, Noticed
 from tests.field_cases import wire_forms
 from tests.field_cases.bench import MEMBERS, SETTINGS, Bench, Room, flat, messages_of
@@ -71,6 +73,7 @@ def compile_twice(case: Case, room: Room) -> Outcome:
     bench.reopen()
     bench.begin(messages, tools=each[1] or [])
     bench.compile()
+    bench.outcome.values = {"thinking_given": _thinking(messages)}
     return bench.outcome
 
 
@@ -100,6 +103,7 @@ def compile_sequence(case: Case, room: Room) -> Outcome:
         if "per_turn_note" in given and given["per_turn_note"][k]:
             _note(bench, "note", given["per_turn_note"][k])
         bench.compile()
+    bench.outcome.values = {"thinking_given": _thinking(everything)}
     return bench.outcome
 
 
@@ -192,7 +196,12 @@ def switch_model(case: Case, room: Room) -> Outcome:
     messages = messages_of(case)
     bench.begin(messages)
     bench.record(messages)
-    bench.target = target_of(bench.wire, {**caps, "window": case.settings["to_window"]}, case.settings)
+    smaller = target_of(bench.wire, {**caps, "window": case.settings["to_window"]}, case.settings)
+    bench.target = replace(
+        smaller,  # another model: what the first one sealed is nothing to it
+        spec=replace(smaller.spec, id=f"{smaller.spec.id}-small"),
+        params=replace(smaller.params, model=f"{smaller.params.model}-small"),
+    )
     bench.policy = policy_of(case.settings, bench.target)
     bench.referee = referee_of(bench.target)
     bench.reopen()
