@@ -1,5 +1,6 @@
 """Claude Code files: what becomes history, in which order, and what is only named."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def test_parallel_results_beside_the_path_are_history() -> None:
 
 
 def test_an_abandoned_branch_is_named_and_not_history() -> None:
-    """After a rewind the branch left behind is one note and one warning with its count."""
+    """After a rewind the branch left behind is one note with its records, and one warning with their count."""
     file = ClaudeFile()
     root = file.user("Start.")
     answer = file.answer("a", text("Started."))
@@ -182,7 +183,9 @@ def test_an_abandoned_branch_is_named_and_not_history() -> None:
     assert story(session) == ["person: Start.", "model: Started.", "person: Use spaces.", "model: Spaces."]
     [flaw] = [flaw for flaw in session.flaws if flaw.code == "abandoned_branch"]
     assert (flaw.where, flaw.text.split()[0]) == ("line 3", "3")
-    assert [(note.code, note.raw) for note in notes(file)] == [("abandoned_branch", None)]
+    [note] = notes(file)
+    kept = [json.loads(line) for line in (note.raw or "").splitlines()]
+    assert (note.code, kept) == ("abandoned_branch", [json.loads(line) for line in file.lines[2:5]])
 
 
 def test_a_record_written_before_its_parent_follows_it() -> None:

@@ -24,7 +24,9 @@ def test_turns_taken_back_are_not_history() -> None:
     file.say("Spaces.")
     one = file.read()
     assert story(one)[-3:] == ["model: ? Fixed.", "person: Use spaces.", "model: Spaces."]
-    assert "2 turns with 2 model calls" in bodies(one, ForeignNoted)[0].text
+    note = bodies(one, ForeignNoted)[0]
+    assert "2 turns with 2 model calls" in note.text
+    assert "Use tabs." in (note.raw or "")
     assert {"abandoned_branch", "left_behind"} <= codes(one)
     paid = bodies(one, Called)
     assert [call.usage.total_input if call.usage else None for call in paid] == [1_000, None]

@@ -119,7 +119,9 @@ def test_the_last_entry_is_the_leaf() -> None:
     assert story(one) == ["person: Start.", "model: Started.", "person: Use spaces.", "model: Spaces."]
     [flaw] = [flaw for flaw in one.flaws if flaw.code == "abandoned_branch"]
     assert (flaw.where, flaw.text.split()[0]) == ("line 4", "3")
-    assert [note.code for note in bodies(one, ForeignNoted)] == ["abandoned_branch"]
+    [note] = bodies(one, ForeignNoted)
+    assert (note.code, len((note.raw or "").splitlines())) == ("abandoned_branch", 3)
+    assert "Use tabs." in (note.raw or "")
 
 
 def test_a_call_left_behind_was_paid() -> None:

@@ -13,7 +13,7 @@ from foreword.importers.claude_people import by_author, written_by_person
 from foreword.importers.claude_records import Record
 from foreword.importers.claude_tree import History
 from foreword.importers.decode import Unreadable, bare, decode, decode_usage, raw_of
-from foreword.importers.imported import Flaw
+from foreword.importers.imported import ABANDONED, Flaw
 from foreword.importers.left_behind import paid
 
 FORMAT = "claude-code"
@@ -176,7 +176,8 @@ class Writer:
 
     def _branch(self, branch: Sequence[Record]) -> Draft:
         text = f"{len(branch)} records, up to line {branch[-1].line}, left behind by a rewind"
-        return self._note(branch[0], "abandoned_branch", text)
+        raw = "\n".join(raw_of(record.data) or "" for record in branch)
+        return self._note(branch[0], ABANDONED, text, raw)
 
     def _unreadable(self, record: Record, error: Unreadable) -> Draft:
         self.flaws.append(Flaw(code="unreadable", where=record.where, text=f"{error}; kept as a note"))

@@ -39,7 +39,7 @@ from foreword.importers.codex_people import by_author
 from foreword.importers.codex_runs import returned
 from foreword.importers.codex_usage import NOTHING, Meter, Tokens
 from foreword.importers.decode import Unreadable, raw_of
-from foreword.importers.imported import Flaw, plain
+from foreword.importers.imported import ABANDONED, Flaw, plain
 from foreword.importers.left_behind import paid
 from foreword.importers.source import Row
 
@@ -249,10 +249,10 @@ class Thread:
         ]
         self.left_behind += len(answers)
         text = f"{turns} turns with {len(answers)} model calls, taken back by a rollback"
-        self._note(row, "abandoned_branch", text)
-        self.flaws.append(
-            Flaw(code="abandoned_branch", where=row.where, text=f"{text}; they are not history")
-        )
+        drafts = [entry.draft(self._root) if isinstance(entry, _Answer) else entry for entry in gone]
+        raw = "\n".join(raw_of(msgspec.to_builtins(draft.body)) or "" for draft in drafts)
+        self._note(row, ABANDONED, text, raw)
+        self.flaws.append(Flaw(code=ABANDONED, where=row.where, text=f"{text}; they are not history"))
 
     def _answered(self, row: Row, blocks: tuple[Block, ...]) -> None:
         self._instructed(row)

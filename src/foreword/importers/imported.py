@@ -9,6 +9,9 @@ from msgspec import Struct
 from foreword.core.event import Called, Draft, Event, ForeignNoted, ToolsSet, UnseenPrefix
 from foreword.core.sealing import encode_body
 
+ABANDONED = "abandoned_branch"
+"""Code of the note that keeps what a rewind left behind: its records, a line each."""
+
 
 class Flaw(Struct, frozen=True, kw_only=True):
     """A place where the file and the record differ: skipped, mended, missing or doubtful.
@@ -50,7 +53,7 @@ def import_key(fact: Draft | Event) -> bytes | None:
 
     Where a fact stands in the file and when it was written down don't count, so a renamed file adds nothing.
     Nor does what later versions may tell better: of a note the words, of a call that is no history all but its
-    response or, without one, its tokens.
+    response or, without one, its tokens. Of a branch that was left only the place counts: it may grow.
     None: not to be compared, since a grown file may change it (inferred tools, an inferred prefix, an erased
     payload).
     """
@@ -61,7 +64,7 @@ def import_key(fact: Draft | Event) -> bytes | None:
         return None
     match body:
         case ForeignNoted():
-            body = ForeignNoted(code=body.code, where="", raw=body.raw)
+            body = ForeignNoted(code=body.code, where="", raw=None if body.code == ABANDONED else body.raw)
         case Called():
             told = None if body.response_id else body.usage
             body = Called(kind=body.kind, response_id=body.response_id, usage=told)

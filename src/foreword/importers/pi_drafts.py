@@ -12,7 +12,7 @@ from foreword.core.block import Message, Text, ToolResult, plain_text
 from foreword.core.event import Answered, Body, Called, Draft, ForeignNoted, Said, ToolReturned, Trust
 from foreword.core.usage import Usage
 from foreword.importers.decode import Unreadable, raw_of
-from foreword.importers.imported import Flaw, plain
+from foreword.importers.imported import ABANDONED, Flaw, plain
 from foreword.importers.left_behind import paid
 from foreword.importers.pi_blocks import answer_blocks, cost_of, usage_of, wire_of, words
 from foreword.importers.pi_entries import Entry, History
@@ -161,7 +161,8 @@ class Writer:
 
     def _branch(self, branch: Sequence[Entry]) -> Draft:
         text = f"{len(branch)} records, up to line {branch[-1].line}, left behind by a rewind"
-        return self._note(branch[0], "abandoned_branch", text)
+        raw = "\n".join(raw_of(entry.data) or "" for entry in branch)
+        return self._note(branch[0], ABANDONED, text, raw)
 
     def _note(self, entry: Entry, code: str, text: str, raw: str | None = None) -> Draft:
         return self._draft(entry, ForeignNoted(code=code, where=entry.where, text=text, raw=raw), "foreign")
