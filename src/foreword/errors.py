@@ -219,7 +219,7 @@ class OverBudget(CompileError):
         self.unseen = unseen
         self.smallest_window = smallest_window
         largest = ", ".join(
-            f"{name} {tokens:,}" for name, _, tokens in sorted(required, key=lambda r: -r[2])[:4]
+            f"{name} ({tokens:,})" for name, _, tokens in sorted(required, key=lambda r: -r[2])[:4]
         )
         super().__init__(
             f"required content needs {needed:,} tokens, the window is {window:,} with {reserve_output:,} reserved "
