@@ -20,7 +20,8 @@ from openai.types.chat import (
 
 from foreword.codecs import codec
 from foreword.codecs.chat_members import MEMBERS
-from foreword.core.block import ToolSpec
+from foreword.core.block import Image, Message, Text, ToolResult, ToolSpec
+from foreword.core.request import Params
 
 RETURNED = {
     "reasoning": "r",
@@ -139,3 +140,18 @@ def test_the_tables_say_what_the_sdk_says() -> None:
 def test_the_name_of_who_speaks_is_one_that_is_taken(name: str, fit: str) -> None:
     """A space in it is refused with every later request; a fit name stays."""
     assert sent({"role": "user", "content": "a", "name": name}, exact=False)[0]["name"] == fit
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_an_exact_server_reads_no_file_and_knows_one_limit(exact: bool) -> None:
+    """The vendor refuses either for some models; local servers read their files and may know the older name only."""
+    spoken = codec("openai-chat", exact=exact)
+    params = Params(model="m", max_output=5, keys={"max_tokens": 5})
+    closed = json.loads(spoken.close(None, params))
+    assert closed == {"messages": [], "max_completion_tokens" if exact else "max_tokens": 5}
+    picture = Image(url="file:///a.png")
+    said = spoken.message(Message(role="user", blocks=(Text(text="see"), picture)), thinking=True)
+    shown = spoken.results([ToolResult(call_id="c", content=(picture,))])
+    for piece in (said[-1], shown[-1]):
+        assert (b'"image_url"' in piece.data) == (not exact)
+        assert b"file:///a.png" in piece.data

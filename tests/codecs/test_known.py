@@ -17,10 +17,11 @@ from openai.types.responses import (
     response_input_content_param,
     response_input_item_param,
     response_output_message_param,
+    tool_param,
 )
 
 from foreword.codecs import CODECS, codec
-from foreword.codecs.known import KNOWN, OWNERS, PLACES
+from foreword.codecs.known import KNOWN, OWNERS, PLACES, TOOLS
 from foreword.core.block import Message, Opaque, Role, Text, ToolResult
 
 UNIONS = {
@@ -69,6 +70,29 @@ def test_the_table_is_the_sdks(wire: str) -> None:
     assert {tag for union in UNIONS[wire] for leaf in leaves(union) for tag in tags(leaf)} == KNOWN[wire]
 
 
+def test_the_table_of_tools_is_the_sdks() -> None:
+    """Those that an item of OpenAI Responses may define."""
+    assert {tag for leaf in leaves(tool_param.ToolParam) for tag in tags(leaf)} == TOOLS
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_item_is_known_with_the_tools_in_it(known: bool) -> None:
+    """A search that found a tool of a type which the API lacks is refused whole."""
+    inner = {"type": "function" if known else "function_group", "name": "t", "parameters": {}}
+    found = {"type": "tool_search_output", "tools": [{"type": "namespace", "name": "n", "tools": [inner]}]}
+    block = Opaque(wire="openai-responses", form="tool_search_output", raw=json.dumps(found))
+    assert codec("openai-responses").knows(block) is known
+
+
+@pytest.mark.parametrize("part", [{"type": "input_image", "image_url": None}, {"type": "input_file"}])
+def test_a_part_that_holds_nothing_is_told(part: dict[str, Any]) -> None:
+    """Files of recorded sessions hold pictures that were taken out."""
+    block = Opaque(wire="openai-responses", form=part["type"], raw=json.dumps(part))
+    message = Message(role="user", blocks=(block,), wire="openai-responses")
+    (piece,) = codec("openai-responses").message(message, thinking=True)
+    assert piece.text.startswith(f"[{part['type']} of")
+
+
 def test_every_part_of_gemini_is_a_member_of_the_sdks() -> None:
     """A part is known by the member it holds."""
     assert KNOWN["gemini"] <= {field.alias for field in Part.model_fields.values()} | {
@@ -81,7 +105,7 @@ def test_every_part_of_gemini_is_a_member_of_the_sdks() -> None:
 @pytest.mark.parametrize("wire", CODECS)
 def test_every_codec_has_its_table(wire: str) -> None:
     """By the name of its wire."""
-    assert codec(wire).known == KNOWN[wire]
+    assert all(codec(wire).knows(Opaque(wire=wire, form=form, raw="{}")) for form in KNOWN[wire])
 
 
 def test_places_and_owners_are_of_the_tables() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gc
+import json
+import re
 import weakref
 
 import pytest
 
 from foreword.codecs import codec
-from foreword.core.block import Opaque
+from foreword.core.block import Message, Opaque
 from foreword.core.request import Link
 
 LINKS = [
@@ -69,3 +71,31 @@ def test_a_block_is_not_held() -> None:
     del block
     gc.collect()
     assert seen() is None
+
+
+@pytest.mark.parametrize(
+    "call, result, id_, fit",
+    [
+        ("server_tool_use", "web_search_tool_result", "srvtoolu_1", True),
+        ("server_tool_use", "web_search_tool_result", "call_1", False),
+        ("server_tool_use", "code_execution_tool_result", "srvtoolu_a-b", False),
+        ("mcp_tool_use", "mcp_tool_result", "call_1", True),
+        ("mcp_tool_use", "mcp_tool_result", "a.b", False),
+    ],
+)
+def test_a_call_of_the_provider_s_has_an_id_that_it_takes(
+    call: str, result: str, id_: str, fit: bool
+) -> None:
+    """Another vendor's gateway gives ids of its own; a call and its result stay a pair, and nothing else changes."""
+    asks = f'{{"type":"{call}","id":"{id_}","name":"n","input":{{"x": 1.50}}}}'
+    answers = f'{{"type":"{result}","tool_use_id":"{id_}","content":[]}}'
+    blocks = tuple(
+        Opaque(wire="anthropic", form=form, raw=raw) for form, raw in ((call, asks), (result, answers))
+    )
+    message = Message(role="assistant", blocks=blocks, wire="anthropic")
+    sent = [piece.data.decode() for piece in codec("anthropic").message(message, thinking=True)]
+    assert (sent == [asks, answers]) == fit
+    asked, answered = (json.loads(each) for each in sent)
+    assert asked["id"] == answered["tool_use_id"]
+    assert re.fullmatch("[a-zA-Z0-9_-]+" if call == "mcp_tool_use" else "srvtoolu_[a-zA-Z0-9_]+", asked["id"])
+    assert "1.50" in sent[0]

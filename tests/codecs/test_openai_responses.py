@@ -472,3 +472,13 @@ def test_a_response_is_of_the_sdks_type() -> None:
     assert parsed.usage.total_tokens == 15
     assert CODEC.decode_response(parsed).message.blocks[1] == CALL
     assert CODEC.decode_response(parsed).usage == usage
+
+
+def test_the_state_of_an_answer_s_reasoning_stays_behind() -> None:
+    """The API gives it and refuses it in a request; a stand-in server still gives it."""
+    item = {"type": "reasoning", "id": "rs_1", "summary": [], "status": "completed", "encrypted_content": "x"}
+    said = {"role": "assistant", "content": "a"}
+    asked = {name: member for name, member in item.items() if name != "status"}
+    assert again([item, said]) == [asked, said]
+    response = CODEC.decode_response({"model": "m", "status": "completed", "output": [item]})
+    assert CODEC.encode_response(response)["output"] == [item]

@@ -99,3 +99,17 @@ def test_a_copy_of_an_answer_stands_without_its_ids_and_its_reasoning() -> None:
     listed: list[dict[str, Any]] = json.loads(compiled.body)["input"]
     assert [item["id"] for item in listed if "id" in item] == ["rs_1", "msg_1", "fc_1"]
     assert sum(item.get("role") == "assistant" for item in listed) == 2
+
+
+@pytest.mark.parametrize("wire", MODELS)
+def test_reasoning_that_a_caller_made_blocks_of_goes_back(wire: str) -> None:
+    """A loop that reads answers itself gives the words and the seal, and none of the wire's members."""
+    made = session(target_of(wire))
+    made.say("Mend the pipe.")
+    made.compile()
+    thought = Thinking(text="It leaks\nat the valve.", signature="c2VhbA==")
+    calling = ToolCall(id="a", name="bash", arguments="{}")
+    made.answered(Message(role="assistant", blocks=(thought, calling)))
+    made.returned("a", "mended")
+    body = made.compile().body
+    assert (b"c2VhbA==" in body) is (wire in ("anthropic", "openai-responses", "gemini"))

@@ -1,7 +1,6 @@
 """The cache model: what is read and written, what is missed, and why."""
 
 import random
-from typing import Any
 
 import pytest
 from msgspec.structs import replace
@@ -14,7 +13,6 @@ from foreword.core.cache_model import (
     Life,
     Moment,
     Outcome,
-    invalidated,
     rules_of,
     simulate,
 )
@@ -183,25 +181,6 @@ def test_the_least_prefix_of_opus_4_8_is_that_of_the_rulebook() -> None:
     assert rules.minimum == 1_024
     assert simulate([units(11), units(12)], seconds(0, 1), rules)[1].read == 1_100
     assert simulate([units(10), units(10)], seconds(0, 1), rules)[1].read == 0
-
-
-@pytest.mark.parametrize(
-    "wire, changed, layer",
-    [
-        ("anthropic", ["tool_choice"], "messages"),
-        ("anthropic", ["thinking.budget_tokens"], "messages"),
-        ("anthropic", ["output_config"], "system"),
-        ("anthropic", ["thinking", "speed"], "system"),
-        ("anthropic", ["max_tokens"], None),
-        ("openai-responses", ["reasoning.effort"], "tools"),
-        ("openai-responses", ["instructions"], "system"),
-        ("deepseek", ["tools"], "tools"),
-        ("gemini", ["systemInstruction.parts"], "system"),
-    ],
-)
-def test_which_layer_is_lost(wire: Any, changed: list[str], layer: str | None) -> None:
-    """The first layer that any of the changes invalidates; paths below or above a known one count as it."""
-    assert invalidated(Catalog.load(), wire, changed) == layer
 
 
 SAME: list[tuple[CacheRules, CachePolicy]] = [

@@ -97,15 +97,6 @@ def test_figures_of_known_models() -> None:
     assert load("claude-opus-4-7").notice_channel == "user"
 
 
-def test_invalidation_tables() -> None:
-    """Each wire says which parameter costs which layer of its cache."""
-    anthropic = Catalog.load().invalidates("anthropic")
-    assert (anthropic["tools"], anthropic["system"]) == ("tools", "system")
-    assert (anthropic["tool_choice"], anthropic["thinking"]) == ("messages", "messages")
-    assert (anthropic["model"], anthropic["speed"]) == ("tools", "system")
-    assert Catalog.load().invalidates("openai-responses")["reasoning.effort"] == "tools"
-
-
 @pytest.mark.parametrize(
     "name, close",
     [("opus", "claude-opus-5-5"), ("Sonnet", "claude-sonnet-5-5"), ("claude-opus-4.9", "claude-opus-4.8")],

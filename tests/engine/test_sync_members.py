@@ -207,3 +207,28 @@ def test_a_response_that_was_recorded_matches_its_parts() -> None:
     joined = said({"type": "text", "text": "one"}, {"type": "text", "text": "two"})
     synced = made.sync([HI, joined, {"role": "user", "content": "on"}])
     assert (synced.appended, synced.forked_at) == (1, None)
+
+
+@pytest.mark.parametrize("depth", [900, 5_000])
+def test_arguments_nested_without_measure_are_compared_as_a_text(depth: int) -> None:
+    """A model that runs away writes them; the list goes on, and an edit in them is one."""
+    made = session(target_of("openai-chat"))
+    listed = copy.deepcopy(CHAT)
+    listed[2]["tool_calls"][0]["function"]["arguments"] = '{"a":' * depth + "1" + "}" * depth
+    assert made.sync(listed).forked_at is None
+    listed.append({"role": "user", "content": "go on"})
+    assert made.sync(listed).forked_at is None
+    listed[2]["tool_calls"][0]["function"]["arguments"] = '{"a":' * depth + "2" + "}" * depth
+    assert made.sync(listed).forked_at is not None
+
+
+def test_a_block_nested_without_measure_is_compared_as_a_text() -> None:
+    """Of a type that is not known."""
+    deep: Any = 1
+    for _ in range(700):
+        deep = {"a": deep}
+    made = session(target_of("anthropic"))
+    listed: list[dict[str, Any]] = [{"role": "user", "content": [TEXT, {"type": "odd", "x": deep}]}]
+    made.sync(listed)
+    listed += [{"role": "assistant", "content": "so"}, HI]
+    assert made.sync(listed).forked_at is None

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from foreword.core.block import ToolSpec
 from foreword.core.catalog import Catalog
 from foreword.engine.session import Session
 from foreword.engine.target import target_for
@@ -20,7 +21,7 @@ from foreword.errors import (
     WireMismatch,
 )
 from tests.engine.sessions import session
-from tests.histories import target_of
+from tests.histories import referee_for, target_of
 
 
 @pytest.mark.parametrize("wire", ["anthropic", "openai-chat", "openai-responses", "deepseek", "gemini"])
@@ -193,7 +194,9 @@ def test_a_vendor_is_asked_for_its_own_name(wire: str, model: str, endpoint: str
     assert f'"model":"{sent}"'.encode() in made.compile().body or wire == "gemini"
 
 
-@pytest.mark.parametrize("endpoint, sent", [(None, False), ("azure", False), ("openrouter", True), ("vllm", True)])
+@pytest.mark.parametrize(
+    "endpoint, sent", [(None, False), ("azure", False), ("openrouter", True), ("vllm", True)]
+)
 def test_members_of_other_servers_go_only_where_they_are_taken(endpoint: str | None, sent: bool) -> None:
     """A history recorded at OpenRouter is asked of OpenAI: what that refuses is left out and listed."""
     made = session(target_for("openai-chat", "gpt-6.1-sol", endpoint=endpoint))
@@ -213,27 +216,91 @@ def test_an_alias_of_one_s_own_is_sent_as_what_it_stands_for() -> None:
     assert target_for("anthropic", "opus-now", catalog=catalog).params.model == "opus-now"
 
 
-SERVED = {
-    "claude-opus-4-5": ({"temperature": 0.3}, {"thinking": {"type": "enabled", "budget_tokens": 2_000}}),
-    "claude-opus-4-8": ({"tool_choice": {"type": "any"}}, {"thinking": {"type": "adaptive"}}),
-}
-REFUSED = {
-    "claude-opus-4-8": ({"temperature": 0.3}, {"top_k": 5}, {"thinking": {"type": "enabled", "budget_tokens": 2_000}},
-                        {"thinking": {"type": "adaptive", "budget_tokens": 2_000}}),
-    "claude-opus-4-5": ({"thinking": {"type": "adaptive"}},),
-    "claude-fable-5-1": ({"tool_choice": {"type": "any"}},),
-}  # fmt: skip
+THINKS = {"thinking": {"type": "enabled", "budget_tokens": 2_000}}
+ADAPTS = {"thinking": {"type": "adaptive"}}
+STILL = {"thinking": {"type": "disabled"}}
+CLEARS = {"context_management": {"edits": [{"type": "clear_thinking_20251015"}]}}
+FORCED: dict[str, Any] = {"tool_choice": {"type": "any"}}
+NAMED: dict[str, Any] = {"tool_choice": {"type": "function", "function": {"name": "bash"}}}
+SERVED: list[tuple[str, str, dict[str, Any]]] = [
+    ("anthropic", "claude-opus-4-5", {"temperature": 0.3}),
+    ("anthropic", "claude-opus-4-5", THINKS),
+    ("anthropic", "claude-opus-4-5", THINKS | {"temperature": 1, "top_p": 0.95}),
+    ("anthropic", "claude-opus-4-5", THINKS | CLEARS | {"tool_choice": {"type": "auto"}}),
+    ("anthropic", "claude-opus-4-5", STILL | FORCED | {"temperature": 0.3}),
+    ("anthropic", "claude-opus-4-8", FORCED),
+    ("anthropic", "claude-opus-4-8", ADAPTS),
+    ("anthropic", "claude-opus-4-8", CLEARS),
+    ("anthropic", "claude-opus-4-8", {"stop_sequences": ["a"] * 20}),
+    ("openai-chat", "gpt-6.1-sol", {"stop": ["a"] * 4}),
+    ("openai-chat", "gpt-6.1-sol", {"stop": "a"}),
+    ("openai-chat", "gpt-6.1-sol", {"max_tokens": 20_000}),
+    ("deepseek", "deepseek-flash", {"tool_choice": "auto", "stop": ["a"] * 16}),
+    ("deepseek", "deepseek-flash", STILL | {"tool_choice": "required"}),
+    ("deepseek", "deepseek-flash", STILL | NAMED),
+    ("gemini", "gemini-3.8-flash", {"generationConfig": {"stopSequences": ["a"] * 5}}),
+]
+REFUSED: list[tuple[str, str, dict[str, Any], str]] = [
+    ("anthropic", "claude-opus-4-8", {"temperature": 0.3}, "nothing"),
+    ("anthropic", "claude-opus-4-8", {"top_k": 5}, "nothing"),
+    ("anthropic", "claude-opus-4-8", THINKS, "adaptive or disabled"),
+    ("anthropic", "claude-opus-4-8", {"thinking": {"type": "adaptive", "budget_tokens": 2_000}}, "an effort"),
+    ("anthropic", "claude-opus-4-5", ADAPTS, "enabled or disabled"),
+    ("anthropic", "claude-fable-5-1", FORCED, "auto or none"),
+    ("anthropic", "claude-opus-4-5", THINKS | {"temperature": 0.3}, "1 beside thinking"),
+    ("anthropic", "claude-opus-4-5", THINKS | {"top_k": 5}, "nothing beside thinking"),
+    ("anthropic", "claude-opus-4-5", THINKS | {"top_p": 0.9}, "0.95 or more beside thinking"),
+    ("anthropic", "claude-opus-4-5", THINKS | FORCED, "auto or none beside thinking"),
+    ("anthropic", "claude-opus-4-8", ADAPTS | FORCED, "auto or none beside thinking"),
+    (
+        "anthropic",
+        "claude-opus-4-5",
+        {"thinking": {"type": "enabled", "budget_tokens": 1_000}},
+        "1,024 tokens",
+    ),
+    (
+        "anthropic",
+        "claude-opus-4-5",
+        {"thinking": {"type": "enabled", "budget_tokens": 20_000}},
+        "1,024 tokens",
+    ),
+    ("anthropic", "claude-opus-4-5", CLEARS, "no clear_thinking_20251015"),
+    ("anthropic", "claude-opus-4-8", STILL | CLEARS, "no clear_thinking_20251015"),
+    ("anthropic", "claude-opus-4-8", {"stop_sequences": ["a", " \n"]}, "strings that are not blank"),
+    ("anthropic", "claude-opus-4-8", {"stop_sequences": ["a", 1]}, "a list of strings"),
+    ("openai-chat", "gpt-6.1-sol", {"stop": ["a"] * 5}, "at most 4"),
+    ("openai-chat", "gpt-6.1-sol", {"max_tokens": 500}, "20000, which is what max_output asks for"),
+    ("deepseek", "deepseek-flash", {"stop": ["a"] * 17}, "at most 16"),
+    ("deepseek", "deepseek-flash", {"tool_choice": "required"}, "auto or none beside thinking"),
+    (
+        "deepseek",
+        "deepseek-v4-pro",
+        NAMED | {"thinking": {"type": "enabled"}},
+        "auto or none beside thinking",
+    ),
+    ("gemini", "gemini-3.8-flash", {"generationConfig": {"stopSequences": ["a"] * 6}}, "at most 5"),
+]
 
 
-@pytest.mark.parametrize("model, keys", [(model, keys) for model, all_ in SERVED.items() for keys in all_])
-def test_keys_that_the_model_takes_are_sent(model: str, keys: dict[str, Any]) -> None:
-    """A key that one model refuses is another's."""
-    assert target_for("anthropic", model, keys=keys).params.keys == keys
+@pytest.mark.parametrize("wire, model, keys", SERVED)
+def test_keys_that_the_model_takes_are_sent(wire: str, model: str, keys: dict[str, Any]) -> None:
+    """A key that one model refuses, or that clashes with another one, is taken elsewhere, and the referee says so."""
+    target = target_for(wire, model, keys=keys, betas=True)
+    assert target.params.keys == keys
+    made = session(target)
+    made.offer([ToolSpec(name="bash", description="x")])
+    made.say("go")
+    sent = made.compile()
+    named = {"anthropic-beta": ",".join(sent.betas), "anthropic-version": "2023-06-01"}
+    assert referee_for(target).judge(sent.body, named).violations == ()
 
 
-@pytest.mark.parametrize("model, keys", [(model, keys) for model, all_ in REFUSED.items() for keys in all_])
-def test_keys_that_the_model_refuses_are_refused_first(model: str, keys: dict[str, Any]) -> None:
-    """What the catalog knows to end in a 400 never becomes a request."""
+@pytest.mark.parametrize("wire, model, keys, takes", REFUSED)
+def test_keys_that_the_model_refuses_are_refused_first(
+    wire: str, model: str, keys: dict[str, Any], takes: str
+) -> None:
+    """What is known to end in a 400 never becomes a request."""
     with pytest.raises(InvalidArgument, match=r"keys\.\w+") as refused:
-        target_for("anthropic", model, keys=keys)
+        target_for(wire, model, keys=keys)
+    assert refused.value.takes.startswith(takes)
     assert model in str(refused.value)

@@ -36,7 +36,6 @@ from foreword.codecs.anthropic_decode import (
 )
 from foreword.codecs.decoded import Mark
 from foreword.codecs.keys import key_piece, key_pieces
-from foreword.codecs.known import KNOWN
 from foreword.codecs.late import (
     ANTHROPIC_BETAS,
     INLINE_TOOLS,
@@ -55,6 +54,7 @@ from foreword.codecs.tool_schema import function_schema
 from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
+from foreword.core.target import key_at
 from foreword.errors import MalformedRequest
 
 KEY_LAYERS: dict[str, Layer] = {
@@ -90,7 +90,6 @@ class AnthropicCodec(NothingLate):
     tools_tokens = 350
     """The low end of what is reported (300 to 700) for the hidden tool-use instructions."""
     system_anywhere = False
-    known = KNOWN[WIRE]
     reasoning_blocks = True
     refuses_moved = True
     call_path = ("id",)
@@ -239,6 +238,13 @@ class AnthropicCodec(NothingLate):
 
     def link(self, block: Opaque) -> Link | None:
         return link_of(block, WIRE)
+
+    def thinks_first(self, params: Params) -> bool:
+        """Whether thinking is asked for by a budget (error text `a final assistant message must start with a thinking
+
+        block`, public reports from 2025-05 on); adaptive thinking wants nothing there.
+        """
+        return key_at(params.keys, ("thinking", "type")) == "enabled"
 
     def betas(self, params: Params) -> tuple[str, ...]:
         return named_betas(params.keys, ANTHROPIC_BETAS)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
+import re
 from typing import Any, Final, cast
 
 import msgspec
 
 from foreword.codecs.known import stands
+from foreword.codecs.links import MCP, link_of
 from foreword.codecs.parts import (
     PDF,
     call_id,
@@ -25,11 +28,12 @@ from foreword.codecs.parts import (
     tool_name,
 )
 from foreword.core.block import Block, Image, Opaque, Text, Thinking, ToolCall, ToolResult
-from foreword.core.canonical import utf8
+from foreword.core.canonical import compact, utf8
 
 WIRE: Final = "anthropic"
 IMAGE_FAMILY: Final = "claude-5"
 ID_LIMIT = 64
+_SERVER_ID = re.compile(r"srvtoolu_[a-zA-Z0-9_]+")
 IMAGE_TYPES = frozenset({"image/jpeg", "image/png", "image/gif", "image/webp"})
 PLACES: dict[type[Block], set[str]] = {
     Image: {"user"},
@@ -83,7 +87,25 @@ def block_form(block: Block, *, own: bool, role: str = "user") -> Form:
             if not stands(block, WIRE, role):
                 return _told(misplaced(block), f"{block.form} in a message of role {role}")
             text, tokens = opaque_reading(block)
-            return Form(value=msgspec.Raw(utf8(raw.strip())), text=text, media_tokens=tokens)
+            return Form(value=msgspec.Raw(utf8(_fit(block).strip())), text=text, media_tokens=tokens)
+
+
+def _fit(block: Opaque) -> str:
+    """Return a block as it came, with an id that the provider takes: calls that it runs itself have a pattern.
+
+    A call and its answer get the same one. Source: `server_id` and `call_id` of the referee.
+    """
+    link = link_of(block, WIRE)
+    if link is None:
+        return block.raw
+    id_ = call_id(link.id, ID_LIMIT)
+    if link.kind != MCP and not _SERVER_ID.fullmatch(id_):
+        id_ = "srvtoolu_" + hashlib.sha256(link.id.encode("utf-8", "surrogatepass")).hexdigest()[:24]
+    if id_ == link.id:
+        return block.raw
+    found = msgspec.json.decode(block.raw, type=dict[str, msgspec.Raw])
+    found["tool_use_id" if link.answers else "id"] = msgspec.Raw(compact(id_))
+    return msgspec.json.encode(found).decode()
 
 
 def told(block: Told, role: str) -> Form:

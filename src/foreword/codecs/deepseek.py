@@ -14,7 +14,6 @@ from typing import Any, Final, cast
 from msgspec.structs import replace
 
 from foreword.codecs.decoded import Mark
-from foreword.codecs.known import KNOWN
 from foreword.codecs.openai_chat import OpenAIChatCodec
 from foreword.codecs.openai_chat_blocks import REASONING
 from foreword.codecs.openai_chat_decode import (
@@ -38,7 +37,6 @@ class DeepSeekCodec(OpenAIChatCodec):
 
     wire = WIRE
     version = 3
-    known = KNOWN[WIRE]
     marks_end = False
     key_layers: Mapping[str, Layer] = {
         "thinking": "tools",

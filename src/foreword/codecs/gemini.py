@@ -22,7 +22,6 @@ from foreword.codecs.gemini_decode import (
 )
 from foreword.codecs.gemini_parts import ID_LIMIT, SIGNATURE, WIRE, Form, message_forms, result_form
 from foreword.codecs.keys import key_pieces
-from foreword.codecs.known import KNOWN
 from foreword.codecs.late import NothingLate
 from foreword.codecs.parts import lettered_name, members, tool_members
 from foreword.core.block import Block, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
@@ -58,7 +57,6 @@ class GeminiCodec(NothingLate):
 
     wire = WIRE
     version = 3
-    known = KNOWN[WIRE]
     reasoning_blocks = True
     call_path = ("functionCall", "id")
     result_path = ("functionResponse", "id")

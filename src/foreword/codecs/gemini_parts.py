@@ -54,11 +54,21 @@ def message_forms(
     """
     own = message.wire == WIRE
     signed = thinking and own
+    sealed = thinking and message.wire in (
+        None,
+        WIRE,
+    )  # a caller's own blocks hold a seal, and no members of the wire
     assistant = message.role == "assistant"
     found: list[tuple[int, Block, Form]] = []
     unsigned = assistant and not answered
     for index, block in enumerate(message.blocks):
-        form = _part(block, assistant=assistant, user=message.role == "user", own=own, signed=signed)
+        form = _part(
+            block,
+            assistant=assistant,
+            user=message.role == "user",
+            own=own,
+            signed=sealed if isinstance(block, Thinking) else signed,
+        )
         if form is None:
             continue
         if unsigned and isinstance(block, ToolCall):

@@ -9,6 +9,9 @@ from foreword.core.canonical import check_numbers, compact
 from foreword.core.request import LAYERS, Layer, Params, Piece
 from foreword.errors import MalformedRequest
 
+JSON_OBJECT = "json_object"
+"""The kind of answer that a server gives only where a message holds the word JSON (error text `'messages' must contain
+the word 'json' in some form`, public reports up to 2026)."""
 _WRITTEN_FROM = {
     **dict.fromkeys(("max_tokens", "max_completion_tokens", "max_output_tokens"), "max_output"),
     **dict.fromkeys(("system", "instructions", "systemInstruction"), "Session.instruct"),

@@ -8,7 +8,10 @@ came first-hand is sent whether the table knows it or not, since providers add t
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from typing import Any, cast
+
+import msgspec
 
 from foreword.core.block import Opaque
 
@@ -42,6 +45,19 @@ KNOWN: Mapping[str, frozenset[str]] = {
 # fmt: on
 """Wire -> the types of blocks, parts and items (on Gemini: the member that a part holds)."""
 
+# fmt: off
+TOOLS = frozenset({
+    "function", "custom", "namespace", "apply_patch", "code_interpreter", "computer", "computer_use_preview",
+    "file_search", "image_generation", "local_shell", "mcp", "programmatic_tool_calling", "shell",
+    "tool_search", "web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11",
+})
+# fmt: on
+"""The types of tools that items of OpenAI Responses may define (`tool_search_output`, `additional_tools`)."""
+SOURCES: Mapping[str, tuple[str, ...]] = {
+    "input_image": ("image_url", "file_id"),
+    "input_file": ("file_data", "file_url", "file_id"),
+}
+"""Part of OpenAI Responses -> the members of which one has to say what it holds."""
 _CHAT = frozenset({"openai-chat"})
 _OPENAI = _CHAT | {"openai-responses"}
 # fmt: off
@@ -96,4 +112,34 @@ Of OpenAI Responses: as a part. Its answers give a refusal and a text in an item
 def stands(block: Opaque, wire: str, role: str) -> bool:
     """Whether a block of this wire may be sent as it came in a message of a role."""
     roles = PLACES.get(wire, {}).get(block.form)
-    return block.wire == wire and (roles is None or role in roles)
+    return block.wire == wire and (roles is None or role in roles) and _has_source(block)
+
+
+def known(block: Opaque, wire: str) -> bool:
+    """Whether the API of a wire has such a block, and the tools that it defines."""
+    return block.form in KNOWN[wire] and all(kind in TOOLS for kind in _tools(_members(block)))
+
+
+def _has_source(block: Opaque) -> bool:
+    names = SOURCES.get(block.form)
+    if names is None or block.wire != "openai-responses":
+        return True
+    members = _members(block)
+    return any(members.get(name) for name in names)
+
+
+def _tools(members: dict[str, Any]) -> Iterator[object]:
+    listed: Any = members.get("tools")
+    for tool in cast("list[Any]", listed) if isinstance(listed, list) else ():
+        inner: dict[str, Any] = cast("dict[str, Any]", tool) if isinstance(tool, dict) else {}
+        yield inner.get("type")
+        yield from _tools(inner)
+
+
+def _members(block: Opaque) -> dict[str, Any]:
+    """Return what a block holds; {}: no object, or one that can't be read."""
+    try:
+        found: Any = msgspec.json.decode(block.raw)
+    except (msgspec.DecodeError, RecursionError):
+        return {}
+    return cast("dict[str, Any]", found) if isinstance(found, dict) else {}

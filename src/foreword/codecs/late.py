@@ -12,6 +12,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from foreword.codecs.decoded import Mark
+from foreword.codecs.known import known
 from foreword.codecs.parts import json_object, tool_name
 from foreword.codecs.reading import others
 from foreword.core.block import Opaque, ToolSpec
@@ -41,6 +42,7 @@ LATE_EFFORT = "mid-conversation-output-config-2026-07-01"
 class NothingLate:
     """A wire whose history holds messages only, and whose requests hold no cache marks."""
 
+    wire: str
     marks_end: bool = False
     reasoning_blocks: bool = False
     refuses_moved: bool = False
@@ -51,6 +53,9 @@ class NothingLate:
     task_budget: tuple[str, ...] = ()
 
     name = staticmethod(tool_name)
+
+    def knows(self, block: Opaque) -> bool:
+        return known(block, self.wire)
 
     def searches(self, tool: ToolSpec) -> bool:
         return False
@@ -74,6 +79,12 @@ class NothingLate:
 
     def reasoning_member(self, params: Params) -> str:
         return ""
+
+    def thinks_first(self, params: Params) -> bool:
+        return False
+
+    def wants_json(self, params: Params) -> bool:
+        return False
 
     def betas(self, params: Params) -> tuple[str, ...]:
         return ()

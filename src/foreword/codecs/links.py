@@ -17,6 +17,8 @@ from foreword.core.request import Link
 from foreword.core.tool_reference import of_search
 
 By = Literal["provider", "client", "person"]
+MCP = "mcp_tool"
+"""The kind of calls of connectors."""
 
 # fmt: off
 _LINKS: Mapping[str, Mapping[str, tuple[str, bool, By]]] = {
@@ -74,6 +76,6 @@ def _kind(block: Opaque, by: By) -> str:
     """Return what no call of another kind shares: a connector's result answers no search, though it has its id."""
     if by == "client":
         return block.form.removesuffix("_output")
-    if block.form.startswith("mcp_tool"):
-        return "mcp_tool"
+    if block.form.startswith(MCP):
+        return MCP
     return "tool_search" if of_search(block) else by

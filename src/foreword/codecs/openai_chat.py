@@ -16,8 +16,7 @@ from msgspec.structs import replace
 from foreword.codecs.chat_marks import decode_marks
 from foreword.codecs.chat_members import FUNCTION, MEMBERS, Table, known_members
 from foreword.codecs.decoded import Mark
-from foreword.codecs.keys import key_piece, key_pieces
-from foreword.codecs.known import KNOWN
+from foreword.codecs.keys import JSON_OBJECT, key_piece, key_pieces
 from foreword.codecs.late import NothingLate
 from foreword.codecs.openai_chat_blocks import (
     ID_LIMIT,
@@ -44,6 +43,7 @@ from foreword.codecs.tool_schema import function_schema
 from foreword.core.block import Image, Message, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Layer, Params, Piece, Unit
+from foreword.core.target import key_at
 
 KEY_LAYERS: dict[str, Layer] = {
     "prompt_cache_key": "tools",
@@ -85,7 +85,6 @@ class OpenAIChatCodec(NothingLate):
 
     wire: str = WIRE
     version = 3
-    known: frozenset[str] = KNOWN[WIRE]
     call_path = ("tool_calls", "id")
     result_path = ("tool_call_id",)
     id_limit = ID_LIMIT
@@ -102,6 +101,14 @@ class OpenAIChatCodec(NothingLate):
     decode_response = staticmethod(decode_response)
     encode_response = staticmethod(encode_response)
     usage_from = staticmethod(usage_from)
+
+    @property
+    def files(self) -> bool:
+        """Whether the server may read pictures from its own files: local servers do, and none of them is exact."""
+        return not self.exact and self.wire == WIRE
+
+    def wants_json(self, params: Params) -> bool:
+        return key_at(params.keys, ("response_format", "type")) == JSON_OBJECT
 
     def decode_marks(
         self, messages: Sequence[Any], system: Any, tools: Sequence[Any] | None
@@ -186,7 +193,7 @@ class OpenAIChatCodec(NothingLate):
             if is_call and isinstance(block, ToolCall)
         ]
         parts = [
-            part_form(block, message.role, self.wire, own=own)
+            part_form(block, message.role, self.wire, own=own, files=self.files)
             for _, block in blocks
             if not isinstance(block, Thinking)
             and not (is_call and isinstance(block, ToolCall))
@@ -242,7 +249,7 @@ class OpenAIChatCodec(NothingLate):
             form = result_form(result, self.wire, own=own)
             value, gone = self._sent(form.value, MEMBERS["tool"])
             pieces.append(_piece(replace(form, value=value, lost=(*form.lost, *gone)), "tool_result", source))
-        if images := images_form(results, self.wire, own=own):
+        if images := images_form(results, self.wire, own=own, files=self.files):
             shown = [any(isinstance(part, Image) for part in result.content) for result in results]
             value, gone = self._sent(images.value, MEMBERS["user"])
             form = replace(images, value=value, lost=(*images.lost, *gone))
@@ -265,13 +272,15 @@ class OpenAIChatCodec(NothingLate):
         """Return the bytes after the last unit: closers, the output limit and members no cache looks at.
 
         The limit is `max_completion_tokens`; a `max_tokens` in `params.keys` asks for the older name, which
-        some servers of this wire know only. An output of 0 tokens means no limit: no member.
+        some servers of this wire know only, and which an exact one refuses for models that reason (error text
+        `Use 'max_completion_tokens' instead`, 2025). An output of 0 tokens means no limit: no member.
         """
         rest = {name: value for name, value in params.keys.items() if name not in self.key_layers}
         if params.max_output:
             name, *older = LIMITS[self.wire]
-            limit = next((old for old in older if old in rest), name)
-            rest = {limit: params.max_output} | {name: rest[name] for name in rest if name != limit}
+            limit = next((old for old in older if old in rest and not self.exact), name)
+            rest = {name: value for name, value in rest.items() if name not in LIMITS[self.wire]}
+            rest = {limit: params.max_output} | rest
         start = b"{" if last is None else _CLOSE[last.section]
         if last is None or last.section in ("key", "tool"):
             start += (b"," if last else b"") + b'"messages":[]'

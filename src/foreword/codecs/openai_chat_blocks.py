@@ -51,8 +51,11 @@ class Form(msgspec.Struct, frozen=True, kw_only=True):
     lost: tuple[str, ...] = ()
 
 
-def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
-    """Put a block into the form of a content part; what can't stand in this role is told as text."""
+def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool, files: bool = True) -> Form:
+    """Put a block into the form of a content part; what can't stand in this role is told as text.
+
+    `files`: the server reads pictures from its own files, as local ones do.
+    """
     match block:
         case Text(text=text):
             return Form(value=_text(text) | members(block.extra, wire, own=own), text=text)
@@ -60,7 +63,7 @@ def part_form(block: Block, role: str, wire: str = WIRE, *, own: bool) -> Form:
             image = shown_image(block)
             if image.data is not None:
                 url = f"data:{image.media_type or 'image/png'};base64,{image.data}"
-            elif fetched(image, wire):
+            elif fetched(image, wire, files=files):
                 url = image.url
             else:
                 return _told(stand_in(image), "an image without data")
@@ -140,15 +143,20 @@ def result_form(result: ToolResult, wire: str = WIRE, *, own: bool) -> Form:
     return Form(value=value, text=SEPARATOR.join(form.text for form in forms), lost=tuple(lost))
 
 
-def images_form(results: Sequence[ToolResult], wire: str = WIRE, *, own: bool) -> Form | None:
-    """Gather the pictures of results in one user message, each result's after a line that names its call."""
+def images_form(
+    results: Sequence[ToolResult], wire: str = WIRE, *, own: bool, files: bool = True
+) -> Form | None:
+    """Gather the pictures of results in one user message, each result's after a line that names its call.
+
+    `files`: as in `part_form`.
+    """
     forms: list[Form] = []
     for result in results:
         images = [part for part in result.content if isinstance(part, Image)]
         if images:
             title = f"[images of the result of call {call_id(result.call_id, ID_LIMIT)}]"
             forms.append(Form(value=_text(title), text=title))
-            forms += [part_form(image, "user", wire, own=own) for image in images]
+            forms += [part_form(image, "user", wire, own=own, files=files) for image in images]
     if not forms:
         return None
     return Form(

@@ -12,8 +12,7 @@ from typing import Any
 
 from msgspec.structs import replace
 
-from foreword.codecs.keys import key_piece, key_pieces
-from foreword.codecs.known import KNOWN
+from foreword.codecs.keys import JSON_OBJECT, key_piece, key_pieces
 from foreword.codecs.late import NothingLate, compaction_members, late_piece
 from foreword.codecs.links import link_of
 from foreword.codecs.openai_marks import part_marked, takes_mark
@@ -42,6 +41,7 @@ from foreword.codecs.tool_schema import function_schema
 from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall, ToolResult, ToolSpec
 from foreword.core.canonical import compact
 from foreword.core.request import Compaction, Layer, Link, Params, Piece, Unit
+from foreword.core.target import key_at
 
 KEY_LAYERS: dict[str, Layer] = {
     "prompt_cache_key": "tools",
@@ -74,7 +74,6 @@ class OpenAIResponsesCodec(NothingLate):
     """The provider publishes no rule for items; the figure of its Chat wire, corrected by calibration."""
     tools_tokens = 0
     system_anywhere = True
-    known = KNOWN[WIRE]
     reasoning_blocks = True
     call_path = result_path = ("call_id",)
     id_limit = ID_LIMIT
@@ -132,6 +131,9 @@ class OpenAIResponsesCodec(NothingLate):
 
     def compaction(self, block: Opaque) -> Compaction | None:
         return None if compaction_members(block, WIRE) is None else Compaction(place="anywhere", whole=True)
+
+    def wants_json(self, params: Params) -> bool:
+        return key_at(params.keys, ("text", "format", "type")) == JSON_OBJECT
 
     def link(self, block: Opaque) -> Link | None:
         return link_of(block, WIRE)

@@ -27,7 +27,7 @@ from foreword.codecs.parts import (
     tool_name,
 )
 from foreword.core.block import Block, Image, Message, Opaque, Text, Thinking, ToolCall, ToolResult
-from foreword.core.item_ids import ITEM
+from foreword.core.item_ids import ANSWERED, ITEM
 
 WIRE: Final = "openai-responses"
 IMAGE_FAMILY: Final = "openai"
@@ -104,12 +104,17 @@ def told(text: str, lost: str) -> Form:
     return Form(value=_text(text), text=text, lost=(lost,))
 
 
-def reasoning_form(block: Thinking) -> Form:
-    """Put reasoning of this wire into its item, with every member that came with it."""
+def reasoning_form(block: Thinking, *, answered: bool = False) -> Form:
+    """Put reasoning of this wire into its item, with the members that came with it.
+
+    Those of the answer alone are refused in a request. `answered`: a server gives them.
+    """
+    left_out = frozenset[str]() if answered else ANSWERED
+    extra = {name: member for name, member in (block.extra or {}).items() if name not in left_out}
     value: dict[str, Any] = {
         "type": "reasoning",
-        "summary": [],
-        **(block.extra or {}),
+        "summary": [{"type": "summary_text", "text": block.text}] if block.text and not block.extra else [],
+        **extra,
         "encrypted_content": block.signature,
     }
     return Form(value=value, text=block.text)
@@ -191,7 +196,7 @@ def assistant_forms(
         match block:
             case Thinking():
                 if paired:
-                    found.append((index, "assistant", "thinking", reasoning_form(block)))
+                    found.append((index, "assistant", "thinking", reasoning_form(block, answered=answered)))
             case Text(text=text):
                 extra = members(block.extra, WIRE, own=own)
                 if paired and extra.get(PART) and found and "content" in found[-1][3].value:
@@ -244,6 +249,9 @@ def _joined(form: Form, text: str, extra: dict[str, Any]) -> Form:
 
 def _item(block: Opaque, kind: str, *, paired: bool) -> Form:
     form = opaque_form(block)
+    if kind == "reasoning":
+        value = {name: member for name, member in form.value.items() if name not in ANSWERED}
+        return msgspec.structs.replace(form, value=value)
     if paired or kind not in SERVED | ID_OPTIONAL | {"message"}:
         return form
     if kind in ID_OPTIONAL:

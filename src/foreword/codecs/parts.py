@@ -33,13 +33,13 @@ _DOCUMENTS = (("data", "media_type"), ("data", "mimeType"), ("data", "format"), 
 _WEB = frozenset({"http", "https"})
 _SCHEMES: Mapping[str, frozenset[str]] = {
     "anthropic": frozenset({"https"}),
-    "openai-chat": _WEB | {"file"},
+    "openai-chat": _WEB,
     "deepseek": _WEB,
     "openai-responses": _WEB,
     "gemini": _WEB | {"gs"},
 }
 """Wire -> schemes of the addresses from which pictures are fetched (error texts `Only HTTPS URLs are supported`, 2025,
-and `Expected a valid URL`, 2026). Local servers of the Chat wire read files."""
+and `Expected a valid URL`, 2026)."""
 _PICTURE = "image_generation_call"
 """A block whose `result` is a picture in base64."""
 PDF = "application/pdf"
@@ -154,10 +154,14 @@ def shown_image(image: Image) -> Image:
     return replace(inline, data=None) if kind is None else replace(inline, media_type=kind)
 
 
-def fetched(image: Image, wire: str) -> bool:
-    """Whether a picture has an address that servers of a wire fetch; with another every request is refused."""
+def fetched(image: Image, wire: str, *, files: bool = False) -> bool:
+    """Whether a picture has an address that servers of a wire fetch; with another every request is refused.
+
+    `files`: this one reads files of its own, too.
+    """
     scheme = (image.url or "").partition(":")[0].lower()
-    return scheme in _SCHEMES[wire] and image.url is not None and len(image.url) > len(scheme) + len("://")
+    taken = scheme in _SCHEMES[wire] or (files and scheme == "file")
+    return taken and image.url is not None and len(image.url) > len(scheme) + len("://")
 
 
 def image_cost(image: Image, family: ImageFamily) -> int:

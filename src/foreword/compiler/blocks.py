@@ -192,7 +192,7 @@ def _renamed(blocks: tuple[AnyBlock, ...], event: Event, target: Target) -> tupl
     codec = target.codec
     return tuple(
         msgspec.structs.replace(block, wire=f"{block.wire} as {event.actor} records it")
-        if isinstance(block, Opaque) and block.wire == codec.wire and block.form not in codec.known
+        if isinstance(block, Opaque) and block.wire == codec.wire and not codec.knows(block)
         else block
         for block in blocks
     )

@@ -14,9 +14,11 @@ from foreword.compiler.breakpoints import Breakpoints, place_breakpoints
 from foreword.compiler.budget import Budget, budget_of
 from foreword.compiler.deferred import listed
 from foreword.compiler.head import render_head
+from foreword.compiler.json_word import ask_in_words
 from foreword.compiler.layout import Layout
 from foreword.compiler.policy import Policy
 from foreword.compiler.render import end_in_words, open_with_user, render_items
+from foreword.compiler.turn_start import end_turn_of_others
 from foreword.compiler.unit_value import value_of
 from foreword.compiler.units import to_units
 from foreword.compiler.warned import Warned
@@ -246,5 +248,8 @@ def _render(view: View, target: Target, layout: Layout, stop: int, *, before: in
     placed.extend(render_items(view, target, layout.items, stop, before=before, epoch=layout.epoch))
     if first and layout.epoch.body.block is None:
         open_with_user(placed, target)
+    if first:
+        ask_in_words(placed, target, layout.epoch.body.block)
     end_in_words(placed, view, target, before=before, epoch=layout.epoch)
+    end_turn_of_others(placed, layout.units, target)
     return to_units(placed, target, layout.last) if placed else []

@@ -75,7 +75,7 @@ def propose(
         return Step(drafts, None)
     speaks_last = compiled.unit(compiled.size - 1).role == "assistant"
     waiting = speaks_last and waits(compiled)
-    if speaks_last and not target.spec.prefill and not waiting:
+    if speaks_last and not target.prefills and not waiting:
         return Step([end_with_user(view)], None)
     change = late_change(view, target, fold.epochs[-1], policy)
     if change is not None and not waiting and not busy:

@@ -301,7 +301,7 @@ def end_in_words(placed: list[Placed], view: View, target: Target, *, before: in
     bytes. What was sent so stays so, since it is taken as it was sent.
     """
     last = placed[-1] if placed else None
-    if last is None or not target.spec.prefill or (last.piece.role, last.piece.kind) != ("assistant", "text"):
+    if last is None or not target.prefills or (last.piece.role, last.piece.kind) != ("assistant", "text"):
         return
     item = view.fold.item(last.events[0]) if last.events else None
     if isinstance(item, Interaction):

@@ -13,9 +13,9 @@ from typing import Literal
 
 from msgspec import Struct
 
-from foreword.core.catalog import Catalog, ModelSpec, Wire
+from foreword.core.catalog import ModelSpec
 from foreword.core.price import Cost, cost_at
-from foreword.core.request import LAYERS, Layer
+from foreword.core.request import Layer
 from foreword.core.usage import Usage
 
 Kind = Literal["marks", "breakpoints", "prefix", "units"]
@@ -149,22 +149,6 @@ def rules_of(spec: ModelSpec) -> CacheRules | None:
         idle=spec.cache_idle,
         refresh=spec.cache_refresh is not False,
     )
-
-
-def invalidated(catalog: Catalog, wire: Wire, changed: Iterable[str]) -> Layer | None:
-    """Return the first layer that is lost when these members of a request change; all behind it is lost too.
-
-    A member is a path such as ``output_config.effort``; a path below or above one of the table counts as that one.
-    None: no layer is lost, by what the catalog knows.
-    """
-    table = catalog.invalidates(wire)
-    lost = {
-        layer
-        for path in changed
-        for known, layer in table.items()
-        if f"{path}.".startswith(f"{known}.") or f"{known}.".startswith(f"{path}.")
-    }
-    return next((layer for layer in LAYERS if layer in lost), None)
 
 
 def simulate(

@@ -16,7 +16,6 @@ import msgspec
 from foreword.errors import CatalogError, UnknownModel
 
 Wire = Literal["anthropic", "openai-chat", "openai-responses", "deepseek", "gemini"]
-Layer = Literal["tools", "system", "messages"]
 T = TypeVar("T")
 
 _ROW = "\n[[model]]\n"
@@ -134,6 +133,10 @@ class ModelSpec(msgspec.Struct, frozen=True, kw_only=True, forbid_unknown_fields
     """Whether the model reads pictures."""
     max_string_chars: int | None = None
     """The longest text that a request may hold in one string, in characters; None: no such limit is known."""
+    max_tools: int | None = None
+    """How many tools a request may offer; None: no such limit is known."""
+    max_stops: int | None = None
+    """How many texts a request may name that end the answer; None: no such limit is known."""
     notice_channel: Literal["system", "developer", "user"] = "user"
     late_tools: str | None = None
     """The block (Anthropic) or input item (OpenAI Responses) that adds a tool after what was sent."""
@@ -198,7 +201,6 @@ class Catalog:
         self._served: set[str] = set()
         self._providers: dict[str, dict[str, Any]] = {}
         self._sources: dict[str, str] = {}
-        self._invalidates: dict[str, dict[str, Layer]] = {}
         self._specs: dict[str, ModelSpec] = {}
         head, *rows = text.split(_ROW)
         self._read(_parse(head, "catalog.toml"), "catalog.toml")
@@ -218,7 +220,7 @@ class Catalog:
         """Return a catalog with `text` laid over this one.
 
         A `[[model]]` row with a known id changes the fields it names (a price, key by key); one with a new id
-        adds a model. Aliases, sources, provider defaults and invalidation tables are laid over likewise.
+        adds a model. Aliases, sources and provider defaults are laid over likewise.
         Every row is checked at once, since nobody else has checked it. Raises CatalogError.
         """
         other = Catalog(*self._texts, text)
@@ -263,20 +265,11 @@ class Catalog:
             id=name, provider="unknown", wires=(wire,), window=window, source="stated by the caller", as_of=""
         )
 
-    def invalidates(self, wire: Wire) -> Mapping[str, Layer]:
-        """Return which request parameter invalidates which layer of the prompt cache, and all after it.
-
-        Keys are paths in the body, such as `tool_choice` or `output_config.effort`. Empty: nothing is known.
-        """
-        return self._invalidates.get(wire, {})
-
     def _read(self, data: dict[str, Any], where: str) -> None:
-        unknown = data.keys() - {"schema", "source", "provider", "invalidates", "alias", "model"}
+        unknown = data.keys() - {"schema", "source", "provider", "alias", "model"}
         if unknown:
             raise CatalogError(f"{where}: unknown table {sorted(unknown)[0]!r}")
         self._sources.update(_convert(data.get("source", {}), dict[str, str], where))
-        for wire, table in _convert(data.get("invalidates", {}), dict[Wire, dict[str, Layer]], where).items():
-            self._invalidates[wire] = {**self._invalidates.get(wire, {}), **table}
         for name, defaults in _convert(data.get("provider", {}), dict[str, dict[str, Any]], where).items():
             self._providers[name] = _laid_over(self._providers.get(name, {}), defaults)
         for alias in _convert(data.get("alias", []), list[Alias], where):

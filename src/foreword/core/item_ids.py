@@ -12,6 +12,8 @@ from foreword.core.block import Message, Opaque, Text, Thinking, ToolCall
 WIRE = "openai-responses"
 ITEM = "item"
 """Name under which the first text of an output message keeps the members of its item."""
+ANSWERED = frozenset({"status"})
+"""Members that an item of reasoning has in an answer only (error text `Unknown parameter: 'input[1].status'`, 2026)."""
 
 
 def item_ids(message: Message) -> list[str]:

@@ -149,8 +149,6 @@ class Codec(Protocol):
     """Tokens a message costs beyond its text, by the provider's public rule."""
     tools_tokens: int
     """Tokens that a request with tools costs beyond their definitions."""
-    known: frozenset[str]
-    """The types of blocks that the wire's API takes in a history; see ``Opaque.form``."""
     reasoning_blocks: bool
     """Whether reasoning stands in a history as blocks of its own."""
     refuses_moved: bool
@@ -172,6 +170,10 @@ class Codec(Protocol):
 
     def name(self, tool: str) -> str:
         """Return a tool's name as the wire takes it."""
+        ...
+
+    def knows(self, block: Opaque) -> bool:
+        """Whether the wire's API takes a block of this wire in a history, by its type and those of tools in it."""
         ...
 
     def searches(self, tool: ToolSpec) -> bool:
@@ -204,6 +206,14 @@ class Codec(Protocol):
 
         which led to it; "": none. Where calls share a unit it is the unit's member.
         """
+        ...
+
+    def thinks_first(self, params: Params) -> bool:
+        """Whether the parameters ask for reasoning with which a turn that is not over must begin."""
+        ...
+
+    def wants_json(self, params: Params) -> bool:
+        """Whether the parameters ask for an answer that is refused unless a message holds the word JSON."""
         ...
 
     def betas(self, params: Params) -> tuple[str, ...]:

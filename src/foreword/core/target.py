@@ -84,6 +84,16 @@ class Target(Struct, frozen=True, kw_only=True):
         return self.spec.binds_thinking and self.codec.refuses_moved
 
     @property
+    def thinks_first(self) -> bool:
+        """Whether a turn that is not over must begin with the model's reasoning."""
+        return self.spec.reasoning_return == "turn" and self.codec.thinks_first(self.params)
+
+    @property
+    def prefills(self) -> bool:
+        """Whether a request may end with the beginning of an answer; one that must begin with reasoning has none."""
+        return bool(self.spec.prefill) and not self.thinks_first
+
+    @property
     def effort(self) -> str | None:
         """The effort that the parameters ask for; None: none, or the wire has no such key."""
         value = key_at(self.params.keys, self.codec.effort)

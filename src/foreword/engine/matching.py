@@ -317,7 +317,7 @@ def _block_key(block: Block) -> Any:
         case ToolCall():
             return ["call", block.id, block.name, _value(block.arguments)]
         case Opaque():
-            return [block.form, _bare(_value(block.raw))]
+            return [block.form, _bare_value(block.raw)]
         case _:
             return _bare(
                 {name: value for name, value in msgspec.to_builtins(block).items() if name != "extra"}
@@ -340,8 +340,16 @@ def _bare(value: Any) -> Any:
     return [_bare(member) for member in value] if isinstance(value, list) else value
 
 
+def _bare_value(text: str) -> Any:
+    try:
+        return _bare(_value(text))
+    except RecursionError:
+        return text
+
+
 def _value(text: str) -> Any:
+    """Return what JSON says; what is none, or nested deeper than can be read, is compared as a text."""
     try:
         return msgspec.json.decode(text.encode())
-    except (msgspec.DecodeError, UnicodeEncodeError):
+    except (msgspec.DecodeError, UnicodeEncodeError, RecursionError):
         return text

@@ -51,6 +51,7 @@ from foreword.engine.spend import Spend
 from foreword.engine.sync import Synced, synchronise
 from foreword.engine.sync_forks import free_name
 from foreword.engine.telling import Telling
+from foreword.engine.tool_check import check_tool_use
 from foreword.engine.tool_runs import ToolRuns
 from foreword.errors import AppendConflict, CompileError, InvalidArgument, InvariantBroken
 from foreword.store.store import Store
@@ -287,7 +288,8 @@ class Session(Telling, ToolRuns):
 
         Raises: OverBudget (no rewrite is appended then); EmptyRequest; SpendLimitReached; SpendUnknown;
         InvariantBroken, which is a fault of ours; CompileError without a target; DescribingFailed; MissingExtra when
-        the policy asks for the language and its detector is not installed.
+        the policy asks for the language and its detector is not installed; InvalidArgument for more tools than the
+        model takes, and for keys about tools that are not offered.
         """
         target = self._target()
         self.refresh()
@@ -307,6 +309,7 @@ class Session(Telling, ToolRuns):
                 if not self._affordable(step.compiled):
                     continue
                 check_strings(step.compiled)
+                check_tool_use(step.compiled)
                 for fault in broken(step.compiled, start=step.compiled.frozen):
                     raise InvariantBroken(self.id, fault.rule, fault.events, fault.fault)
                 self._compiled = step.compiled

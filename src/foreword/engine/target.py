@@ -80,7 +80,7 @@ def target_for(
     asked_for = rows.vendor_name(model) if own is not None and own.vendor else model
     params = Params(model=asked_for, max_output=asked, keys=dict(keys or {}))
     spoken.keys(params)
-    for path, value, takes in unserved(spec, provider, params.keys):
+    for path, value, takes in unserved(spec, provider, params):
         raise InvalidArgument("target_for", f"keys.{path}", value, f"{takes} ({spec.id})")
     return Target(
         spec=spec,

@@ -15,7 +15,7 @@ from foreword.importers.claude_drafts import Writer
 from foreword.importers.claude_parts import parts_of
 from foreword.importers.claude_records import Record, calls_shown, record_of
 from foreword.importers.claude_tree import History, history_of
-from foreword.importers.imported import ABANDONED, Flaw, Imported, left_out, plain, project_of, session_id
+from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
 from foreword.importers.inferred import inferred_lead
 from foreword.importers.left_behind import told
 from foreword.importers.source import DETECT, Row, Source
@@ -157,7 +157,7 @@ def _conversation(
 def _flaws_of(history: History) -> Iterable[Flaw]:
     lost = [record for branch in history.branches for record in branch]
     sorts = [
-        (ABANDONED, lost, f"on {len(history.branches)} abandoned branches are not history"),
+        ("abandoned_branch", lost, f"on {len(history.branches)} abandoned branches are not history"),
         ("replayed", history.replayed, "repeat earlier ones and were left out"),
         ("retracted", history.retracted, "were withdrawn by later ones and are not history"),
         ("chain_broken", history.broken, "name a parent that is not before them; file order was taken"),

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 from msgspec.structs import replace
 
 from foreword.errors import ImportFailed
-from foreword.importers.imported import ABANDONED, Flaw, Imported, left_out, plain, project_of, session_id
+from foreword.importers.imported import Flaw, Imported, left_out, plain, project_of, session_id
 from foreword.importers.inferred import inferred_lead
 from foreword.importers.left_behind import told
 from foreword.importers.pi_drafts import FORMAT, Writer
@@ -71,7 +71,7 @@ def _flaws_of(history: History, header: Entry | None, where: str) -> Iterable[Fl
     lost = [entry for branch in history.branches for entry in branch]
     if lost:
         text = f"{len(lost)} records on {len(history.branches)} abandoned branches are not history"
-        yield Flaw(code=ABANDONED, where=lost[0].where, text=text)
+        yield Flaw(code="abandoned_branch", where=lost[0].where, text=text)
     if history.broken:
         text = f"{len(history.broken)} records name a parent that is not before them; file order was taken"
         yield Flaw(code="chain_broken", where=history.broken[0].where, text=text)

@@ -188,7 +188,7 @@ TOOLS: Mapping[str, Table] = {
 }
 HOSTED_TOOLS = frozenset(
     {"apply_patch", "code_interpreter", "computer", "computer_use_preview", "file_search", "image_generation"}
-    | {"local_shell", "mcp", "namespace", "program", "shell", "tool_search"}
+    | {"local_shell", "mcp", "namespace", "programmatic_tool_calling", "shell", "tool_search"}
     | {"web_search", "web_search_2025_08_26", "web_search_preview", "web_search_preview_2025_03_11"}
 )
 EFFORTS = frozenset({"none", "minimal", "low", "medium", "high", "xhigh", "max"})

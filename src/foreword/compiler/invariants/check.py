@@ -20,6 +20,7 @@ from foreword.compiler.invariants import (
     role_order,
     system_placed,
     tool_pairing,
+    turn_begun,
     words_kept,
 )
 from foreword.compiler.invariants.rule import Broken
@@ -38,6 +39,7 @@ INVARIANTS = (
     reasoning_exact.RULE,
     reasoning_in_order.RULE,
     reasoning_returned.RULE,
+    turn_begun.RULE,
     compaction_placed.RULE,
     words_kept.RULE,
     marks_legal.RULE,

@@ -25,7 +25,7 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
         if said and any(not text.strip() for text in _texts(compiled, index)):
             yield Broken(rule=_NAME, unit=index, events=unit.events, fault="an empty text")
     last = compiled.unit(compiled.size - 1)
-    if compiled.target.spec.prefill and last.role == "assistant" and last.kind == "text":
+    if compiled.target.prefills and last.role == "assistant" and last.kind == "text":
         final = list(_texts(compiled, compiled.size - 1))[-1:]
         if final and final[0] != final[0].rstrip():
             fault = "white space at the end of a text to go on from"

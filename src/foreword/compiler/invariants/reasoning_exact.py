@@ -9,6 +9,7 @@ from foreword.compiler.invariants.answers import said_by_model
 from foreword.compiler.invariants.rule import Broken, Invariant
 from foreword.core.block import Thinking
 from foreword.core.canonical import compact
+from foreword.core.item_ids import ANSWERED
 from foreword.core.request import Unit
 
 _NAME = "reasoning_exact"
@@ -27,13 +28,15 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
 
 
 def carries(unit: Unit, thought: Thinking, *, members: bool = False) -> bool:
-    """Whether a unit holds a block's seal and its words; ``members``: its other members, too.
+    """Whether a unit holds a block's seal and its words; ``members``: its other members, too, save an answer's own.
 
     A wire may give the words in several strings, a string a paragraph, so they are looked for line by line.
     """
     seals = [seal for seal in (thought.signature, thought.data) if seal]
     lines = thought.text.split("\n") if thought.data is None else []
-    others = thought.extra.items() if members and thought.extra else ()
+    others = [
+        (name, value) for name, value in (thought.extra or {}).items() if members and name not in ANSWERED
+    ]
     return (
         bool(seals)
         and all(compact(seal) in unit.data for seal in seals)

@@ -18,7 +18,7 @@ def _holds(compiled: Compiled, start: int) -> Iterator[Broken]:
         yield from _taken(compiled, start)
     last = compiled.size - 1
     speaks_last = compiled.unit(last).role == "assistant"
-    if speaks_last and not compiled.target.spec.prefill and not waits(compiled):
+    if speaks_last and not compiled.target.prefills and not waits(compiled):
         events = compiled.unit(last).events
         yield Broken(rule="role_order", unit=last, events=events, fault="the assistant speaks last")
 
