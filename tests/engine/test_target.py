@@ -130,6 +130,14 @@ def test_what_no_target_takes_is_refused_where_it_is_given(given: dict[str, Any]
     assert caught.value.takes.startswith(takes)
 
 
+def test_responses_is_asked_for_no_fewer_tokens_than_it_takes() -> None:
+    """It refuses under 16; a tiny window reserves as many."""
+    with pytest.raises(InvalidArgument, match="at least 16 tokens"):
+        target_for("openai-responses", "gpt-6.1-sol", reserve_output=1)
+    assert target_for("openai-responses", "gpt-6.1-sol", window=100).params.max_output == 16
+    assert target_for("openai-chat", "gpt-6.1-sol", reserve_output=1).params.max_output == 1
+
+
 @pytest.mark.parametrize(
     "reader",
     [

@@ -47,6 +47,7 @@ class NothingLate:
     reasoning_blocks: bool = False
     refuses_moved: bool = False
     exact: bool = False
+    least_output: int = 1
     turns: Literal["", "alternate"] = ""
     late: frozenset[str] = frozenset()
     effort: tuple[str, ...] = ()

@@ -77,6 +77,7 @@ class OpenAIResponsesCodec(NothingLate):
     reasoning_blocks = True
     call_path = result_path = ("call_id",)
     id_limit = ID_LIMIT
+    least_output = 16
     late = frozenset({"additional_tools", "configuration_update"})
     effort = ("reasoning", "effort")
 

@@ -159,6 +159,8 @@ class Codec(Protocol):
     """Path of the id in a unit that makes a call; see ``Piece.kind``. A list on the way stands for all its items."""
     result_path: tuple[str, ...]
     """The same in a unit that answers one."""
+    least_output: int
+    """The fewest tokens of output that a request may ask for."""
     id_limit: int
     """The longest id of a call, in characters."""
     late: frozenset[str]

@@ -74,9 +74,14 @@ def target_for(
     size = spec.window if window is None else window
     _check_tokens("reserve_output", reserve_output, size - 1, f"more leaves no room in {size:,}")
     _check_tokens("max_output", max_output, None, "")
+    least = spoken.least_output
+    for name, tokens in (("reserve_output", reserve_output), ("max_output", max_output)):
+        if tokens is not None and tokens < least:
+            takes = f"at least {least} tokens, the fewest that {provider} may be asked for"
+            raise InvalidArgument("target_for", name, tokens, takes)
     largest = spec.max_output or _DEFAULT_MAX_OUTPUT
-    reserve = max(1, min(largest, size // 8)) if reserve_output is None else reserve_output
-    asked = max(1, min(reserve, largest, max_output if max_output is not None else _UNSTREAMED_OUTPUT))
+    reserve = max(least, min(largest, size // 8)) if reserve_output is None else reserve_output
+    asked = max(least, min(reserve, largest, max_output if max_output is not None else _UNSTREAMED_OUTPUT))
     asked_for = rows.vendor_name(model) if own is not None and own.vendor else model
     params = Params(model=asked_for, max_output=asked, keys=dict(keys or {}))
     spoken.keys(params)

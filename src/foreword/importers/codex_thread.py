@@ -252,7 +252,9 @@ class Thread:
         drafts = [entry.draft(self._root) if isinstance(entry, _Answer) else entry for entry in gone]
         raw = "\n".join(raw_of(msgspec.to_builtins(draft.body)) or "" for draft in drafts)
         self._note(row, ABANDONED, text, raw)
-        self.flaws.append(Flaw(code="abandoned_branch", where=row.where, text=f"{text}; they are not history"))
+        self.flaws.append(
+            Flaw(code="abandoned_branch", where=row.where, text=f"{text}; they are not history")
+        )
 
     def _answered(self, row: Row, blocks: tuple[Block, ...]) -> None:
         self._instructed(row)
