@@ -291,10 +291,19 @@ def test_sound_stays_on_a_wire_that_the_sdk_does_not_say_takes_it() -> None:
     assert json.loads(piece.data)["content"] == [part]
 
 
-@pytest.mark.parametrize("part", [{"type": "image"}, {"type": "tool_use", "id": "c"}, {"type": "new"}])
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "image"},
+        {"type": "tool_use", "id": "c"},
+        {"type": "new"},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a", "signature": "S"}]},
+        {"type": "document", "document": {"id": "d"}},
+    ],
+)
 @pytest.mark.parametrize("wire", ["openai-chat", "gemini"])
-def test_no_answer_is_lost_for_a_part_that_can_not_be_read(wire: str, part: dict[str, Any]) -> None:
-    """It can't be asked for a second time, so the part is kept as it came."""
+def test_a_part_of_an_answer_is_kept_as_it_came(wire: str, part: dict[str, Any]) -> None:
+    """A server may call a part as another wire does, and want it back; nor can it be asked for a second time."""
     message = said(wire, "assistant", part)
     answer = (
         {"choices": [{"message": message}]}

@@ -50,6 +50,35 @@ CHOICE = {
             (),
         ),
         ({"type": "string"}, {"type": "string"}, ()),
+        (
+            {
+                "type": "object",
+                "anyOf": [{"$ref": "#/$defs/A"}, {"$ref": "https://example.com/other"}],
+                "$defs": {"A": {"properties": {"a": {"type": "string"}}}},
+            },
+            {
+                "type": "object",
+                "$defs": {"A": {"properties": {"a": {"type": "string"}}}},
+                "properties": {"a": {"type": "string"}},
+            },
+            ("anyOf at the top of the tool's schema",),
+        ),
+        (
+            {"type": "object", "properties": {"default": {"type": "array"}, "x-a": {"type": "array"}}},
+            {
+                "type": "object",
+                "properties": {
+                    "default": {"type": "array", "items": {}},
+                    "x-a": {"type": "array", "items": {}},
+                },
+            },
+            (),
+        ),
+        (
+            {"type": "object", "properties": {}, "example": {"type": "ARRAY"}, "x-own": {"type": "ARRAY"}},
+            {"type": "object", "properties": {}, "example": {"type": "ARRAY"}, "x-own": {"type": "ARRAY"}},
+            (),
+        ),
     ],
 )
 def test_a_schema_is_made_fit(schema: dict[str, Any], fit: dict[str, Any], lost: tuple[str, ...]) -> None:

@@ -4,6 +4,7 @@ import json
 
 from foreword.core.ledger import once, rows
 from foreword.core.prices import Prices
+from foreword.importers.grown import growth
 from foreword.importers.imported import Imported
 from tests.importers.claude_file import codes
 from tests.importers.codex_file import THREAD, CodexFile
@@ -80,6 +81,33 @@ def test_equal_calls_of_two_forks_are_two() -> None:
         file.tokens(1_500)
     found = paid(*(file.read() for file in files))
     assert found == [(FORK, 1_000), (FORK, 1_500), (SECOND, 1_500)]
+
+
+def test_calls_of_equal_words_without_tokens_are_each_billed() -> None:
+    """Files before version 0.80, and parts of them, tell neither tokens nor turns; a fork repeats them all."""
+    parent = CodexFile()
+    for _ in range(3):
+        parent.user("Go on.")
+        parent.say("On.")
+    assert paid(parent.read()) == [(THREAD, None)] * 3
+    assert paid(parent.read(), forked(parent).read()) == [(THREAD, None)] * 3
+
+
+def test_a_call_that_was_read_before_its_tokens_came_is_one() -> None:
+    """Its name may be told with its last row; what is recorded of it keeps the one that it has."""
+    file = thread("t1")
+    file.turn(turn_id="t2")
+    file.user("More.")
+    file.call("c2")
+    old = file.read()
+    file.call("c3")
+    file.result("c2")
+    file.result("c3")
+    file.tokens(1_500)
+    found = growth(old.drafts, file.read().drafts)
+    assert not found.forked
+    prices = Prices()
+    assert len(list(once(rows([*old.drafts, *found.added], session=THREAD, prices=prices)))) == 2
 
 
 def test_calls_taken_back_before_a_fork_are_billed_once() -> None:

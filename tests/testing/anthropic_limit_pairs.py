@@ -51,6 +51,10 @@ def named_call(name: str) -> dict[str, Any]:
     return body(ASK, assistant(call("t1", name=name)), user(result("t1")))
 
 
+FELL_BACK = {"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}
+"""What a server puts before an answer that another model gave."""
+
+
 def looped(*first: dict[str, Any], thinking: dict[str, Any] | None = None) -> dict[str, Any]:
     """A request in the middle of a turn that began with some blocks."""
     turn = (assistant(*first, call("t1")), user(result("t1")), assistant(call("t2")), user(result("t2")))
@@ -188,6 +192,7 @@ CLASHES = [
     Pair("thinking_first", looped(), looped(HIDDEN), FOREIGN),
     Pair("thinking_first", looped(text("So.")), looped(HIDDEN, text("So.")), FOREIGN),
     Pair("thinking_first", looped(), looped(thinking={"type": "disabled"}), FOREIGN),
+    Pair("thinking_first", looped(text("So.")), looped(FELL_BACK, HIDDEN), FOREIGN),
     Pair(
         "clear_thinking",
         body(context_management=CLEARS, thinking={"type": "disabled"}),

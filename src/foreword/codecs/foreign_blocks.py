@@ -37,15 +37,12 @@ def foreign_block(found: dict[str, Any], kind: str, at: At) -> Block | None:
     """Read a block of another wire in a list of this one; None: it is none, as far as is known.
 
     Its foreign members stay behind: in this list they would pass for this wire's. So does a seal of reasoning, which
-    no other provider opens. What can't be read is none in a response, which can't be asked for a second time.
+    no other provider opens. A response holds what its server wants back, whatever another wire calls so.
     Raises: MalformedRequest.
     """
-    try:
-        return _read(found, kind, at)
-    except CodecError:
-        if at.response:
-            return None
-        raise
+    if at.response and kind not in WORDS:
+        return None
+    return _read(found, kind, at)
 
 
 def _read(found: dict[str, Any], kind: str, at: At) -> Block | None:
@@ -100,7 +97,7 @@ def _plain(block: Block) -> Block:
 def _loose_image(found: dict[str, Any], at: At) -> Image:
     data = at.text(found, "data") or at.text(found, "base64")
     media_type = at.text(found, "mimeType") or at.text(found, "mime_type")
-    url = at.text(found, "url")
+    url = at.text(found, "url") or at.text(found, "image")
     if data is None and url is None:
         raise at.fault("an image without source, data or url")
     return inline_image(Image(media_type=media_type, data=data, url=url if data is None else None))

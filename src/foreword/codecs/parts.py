@@ -40,6 +40,10 @@ _SCHEMES: Mapping[str, frozenset[str]] = {
 }
 """Wire -> schemes of the addresses from which pictures are fetched (error texts `Only HTTPS URLs are supported`, 2025,
 and `Expected a valid URL`, 2026)."""
+_OWN = frozenset({"file", "ms", "oss"})
+"""Schemes that some servers of the Chat wire read (vLLM, Moonshot, DashScope), and OpenAI's doesn't."""
+_LONGEST_ADDRESS = 200
+"""Characters of a text without a scheme that may be an address; a longer one may be the picture itself."""
 _PICTURE = "image_generation_call"
 """A block whose `result` is a picture in base64."""
 PDF = "application/pdf"
@@ -157,10 +161,10 @@ def shown_image(image: Image) -> Image:
 def fetched(image: Image, wire: str, *, files: bool = False) -> bool:
     """Whether a picture has an address that servers of a wire fetch; with another every request is refused.
 
-    `files`: this one reads files of its own, too.
+    `files`: this one reads addresses of its own, too: of files beside it, or of its store.
     """
     scheme = (image.url or "").partition(":")[0].lower()
-    taken = scheme in _SCHEMES[wire] or (files and scheme == "file")
+    taken = scheme in _SCHEMES[wire] or (files and scheme in _OWN)
     return taken and image.url is not None and len(image.url) > len(scheme) + len("://")
 
 
@@ -205,7 +209,8 @@ def stand_in(block: Opaque | Image) -> str:
             return f"[{kind}{title} of {wire}, not shown: this model's interface has no such block{read}]"
         case Image(media_type=media_type, data=data, url=url):
             reason = "" if url or data else ": its data is no picture"
-            return f"[image {url or media_type or 'of unknown type'}, not shown{reason}{read}]"
+            shown = url if url and ("://" in url or len(url) <= _LONGEST_ADDRESS) else None
+            return f"[image {shown or media_type or 'of unknown type'}, not shown{reason}{read}]"
 
 
 def misplaced(block: Opaque) -> str:

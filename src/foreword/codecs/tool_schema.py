@@ -15,8 +15,10 @@ from typing import Any, cast
 CHOICES = ("oneOf", "anyOf", "allOf")
 _NOT_AT_THE_TOP = (*CHOICES, "enum", "not")
 _TYPES = frozenset({"OBJECT", "STRING", "NUMBER", "INTEGER", "BOOLEAN", "ARRAY", "NULL"})
-_DATA = frozenset({"default", "const", "enum", "examples"})
+_DATA = frozenset({"default", "const", "enum", "example", "examples"})
 """Members of a schema whose values are no schemas."""
+_NAMED = frozenset({"properties", "patternProperties", "$defs", "definitions", "dependentSchemas"})
+"""Members of a schema that hold schemas under names of the caller's, which may be those of members."""
 
 
 def function_schema(
@@ -33,16 +35,14 @@ def function_schema(
     fit: dict[str, Any] = _spelled(dict(schema), full=full)
     if fit.get("type") != "object":
         return fit, ()
-    gone = [name for name in _NOT_AT_THE_TOP if name in fit]
+    gone = [name for name in (_NOT_AT_THE_TOP if full else CHOICES) if name in fit]
     choices = [fit.pop(name) for name in gone]
     if full or gone:
         fit.setdefault("properties", {})
     properties: Any = fit.get("properties")
     for choice in choices:
         for branch in cast("list[Any]", choice) if isinstance(choice, list) else ():
-            offered: Any = (
-                cast("dict[str, Any]", branch).get("properties") if isinstance(branch, dict) else None
-            )
+            offered: Any = _meant(branch, fit).get("properties")
             if isinstance(offered, dict) and isinstance(properties, dict):
                 properties = fit["properties"] = cast("dict[str, Any]", {**offered, **properties})
     lost = [f"{name} at the top of the tool's schema" for name in gone]
@@ -64,10 +64,31 @@ def _spelled(value: Any, *, full: bool) -> Any:
     if not isinstance(value, dict):
         return value
     members = cast("dict[str, Any]", value)
-    found = {name: inner if name in _DATA else _spelled(inner, full=full) for name, inner in members.items()}
+    found = {name: _member(name, inner, full=full) for name, inner in members.items()}
     kind: Any = found.get("type")
     if isinstance(kind, str) and kind in _TYPES:
         kind = found["type"] = kind.lower()
     if full and (kind == "array" or (isinstance(kind, list) and "array" in kind)):
         found.setdefault("items", {})
     return found
+
+
+def _member(name: str, value: Any, *, full: bool) -> Any:
+    if name in _DATA or name.startswith("x-"):
+        return value
+    if name in _NAMED and isinstance(value, dict):
+        named = cast("dict[str, Any]", value)
+        return {each: _spelled(inner, full=full) for each, inner in named.items()}
+    return _spelled(value, full=full)
+
+
+def _meant(branch: Any, schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a branch of a choice, or what it refers to in the schema itself; {} for any other."""
+    members = cast("dict[str, Any]", branch) if isinstance(branch, dict) else {}
+    place = members.get("$ref")
+    if not isinstance(place, str) or not place.startswith("#/"):
+        return members
+    held: Any = schema
+    for name in place.removeprefix("#/").split("/"):
+        held = cast("dict[str, Any]", held).get(name) if isinstance(held, dict) else None
+    return cast("dict[str, Any]", held) if isinstance(held, dict) else {}

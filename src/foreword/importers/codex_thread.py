@@ -54,9 +54,10 @@ class _Answer:
     `turn`: the turn's id, None: not told. `total`: what the thread had spent after it, None: not told.
     """
 
-    def __init__(self, draft: Draft, turn: str | None, *, said_before: bool) -> None:
+    def __init__(self, draft: Draft, turn: str | None, nth: int, *, said_before: bool) -> None:
         self.header = draft
         self.turn = turn
+        self.nth = nth
         self.said_before = said_before
         self.total: Tokens | None = None
         self.model: str | None = None
@@ -85,7 +86,8 @@ class _Answer:
             return None
         # A turn's id and what was spent by then are one call's alone; without either, its words tell it apart.
         words = None if self.turn and self.total else self.blocks
-        told = msgspec.json.encode((self.turn or thread, self.total, words), order="deterministic")
+        nth = None if self.total else self.nth
+        told = msgspec.json.encode((self.turn or thread, self.total, words, nth), order="deterministic")
         return hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
@@ -103,6 +105,7 @@ class Thread:
         self.left_behind = 0
         self._root = root
         self._turn: str | None = None
+        self._answers = 0
         self._written: list[Draft | _Answer] = []
         self._turns: list[int] = []
         self._answer: _Answer | None = None
@@ -260,7 +263,8 @@ class Thread:
         self._instructed(row)
         if self._answer is None:
             draft = self._draft(row, Answered(message=Message(role="assistant", blocks=())), "model")
-            self._answer = _Answer(draft, self._turn, said_before=self._said)
+            self._answer = _Answer(draft, self._turn, self._answers, said_before=self._said)
+            self._answers += 1
             self._answer.model = self._model
             self._written.append(self._answer)
             self._unbilled.append(self._answer)

@@ -5,7 +5,7 @@ holds a part of it, and the rest must not look like another past.
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import msgspec
 from msgspec import Struct
@@ -45,7 +45,8 @@ def growth(recorded: Sequence[Draft | Event], read: Sequence[Draft]) -> Growth:
     forked = end < len(old) and len(pairs) < len(new)
     shared = old[end].fact if forked else len(recorded)
     known = {theirs for ours, theirs in pairs if old[ours].fact < shared}
-    added = _made_of(read, [piece for index, piece in enumerate(new) if index not in known])
+    begun = {new[theirs].fact: recorded[old[ours].fact] for ours, theirs in pairs if theirs in known}
+    added = _made_of(read, [piece for index, piece in enumerate(new) if index not in known], begun)
     inferred = _missing(recorded[:shared], read) if added else ()
     return Growth(shared=shared, added=inferred + added, forked=forked)
 
@@ -103,20 +104,27 @@ def _pieces(facts: Sequence[Draft | Event]) -> list[_Piece]:
     return pieces
 
 
-def _made_of(read: Sequence[Draft], pieces: Sequence[_Piece]) -> tuple[Draft, ...]:
+def _made_of(
+    read: Sequence[Draft], pieces: Sequence[_Piece], begun: Mapping[int, Draft | Event]
+) -> tuple[Draft, ...]:
     """Return the drafts that pieces make up; an answer without its first block holds the given ones only."""
     blocks: dict[int, list[int]] = {}
     for piece in pieces:
         blocks.setdefault(piece.fact, []).append(piece.block)
-    return tuple(read[fact] if 0 in taken else _rest(read[fact], taken) for fact, taken in blocks.items())
+    return tuple(
+        read[fact] if 0 in taken else _rest(read[fact], taken, begun.get(fact))
+        for fact, taken in blocks.items()
+    )
 
 
-def _rest(draft: Draft, taken: Sequence[int]) -> Draft:
+def _rest(draft: Draft, taken: Sequence[int], begun: Draft | Event | None) -> Draft:
     body = draft.body
     if not isinstance(body, Answered):
         return draft
     message = replace(body.message, blocks=tuple(body.message.blocks[index] for index in taken))
-    return replace(draft, body=replace(body, message=message, usage=None))
+    before = begun.body if begun is not None and isinstance(begun.body, Answered) else body
+    # What names a call may be told with its last row only; the part that is recorded has its name.
+    return replace(draft, body=replace(body, message=message, usage=None, call=before.call))
 
 
 def _stub_names(facts: Sequence[Draft | Event]) -> set[str]:

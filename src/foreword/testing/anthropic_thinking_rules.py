@@ -14,6 +14,7 @@ from foreword.testing.wire import mapping, objects, text_of
 # error reports from 2025-05 to 2026-07.
 MIN_THINKING_BUDGET = 1024
 LEAST_TOP_P = 0.95
+BEFORE = frozenset({"compaction", "fallback"})
 CLEAR_THINKING = "clear_thinking_20251015"
 BOUND_ELSEWHERE = (
     "{path}: Invalid `signature` in `thinking` block. The block is bound to a different conversation. "
@@ -127,8 +128,10 @@ def _thinking_first(request: AnthropicRequest) -> Iterator[Fault]:
     for at in range(asked[-1] + 1 if asked else 0, len(request.messages)):
         message = request.messages[at]
         if message.role == "assistant" and message.blocks:
-            if message.blocks[0].kind not in THINKING:
-                yield fault(f"messages.{at}.content.0.type", found=message.blocks[0].kind)
+            # What the server itself puts before an answer is no part of it.
+            index = next((n for n, block in enumerate(message.blocks) if block.kind not in BEFORE), 0)
+            if message.blocks[index].kind not in THINKING:
+                yield fault(f"messages.{at}.content.{index}.type", found=message.blocks[index].kind)
             return
 
 
