@@ -21,12 +21,23 @@ from tests.histories import BOUND, MODELS, OPERATIONS, PIXEL, Walk, referee_for,
 
 BLIND = "".join(f'[[model]]\nid = "{name}"\nvision = false\n' for name in sorted(set(MODELS.values())))
 TURNS = '[[model]]\nid = "gpt-6.1-sol"\nstrict_alternation = true\n'
+JSON_CHAT = {"response_format": {"type": "json_object"}}
+JSON_RESPONSES = {"text": {"format": {"type": "json_object"}}}
 TARGETS = {
     **{wire: target_of(wire) for wire in MODELS},
     **{f"{wire}, small window": target_of(wire, 6_000) for wire in MODELS},
     **{f"{wire}, no reader": target_of(wire, 9_000, reader="none") for wire in MODELS},
     **{f"{wire}, blind": target_of(wire, 9_000, catalog=Catalog.load().override(BLIND)) for wire in MODELS},
     "anthropic, bound thinking": target_of("anthropic", 9_000, model=BOUND),
+    "anthropic, thinking by a budget": target_of(
+        "anthropic",
+        12_000,
+        model="claude-sonnet-4-5",
+        keys={"thinking": {"type": "enabled", "budget_tokens": 1_024}},
+        reserve_output=2_000,
+    ),
+    "openai-chat, JSON answers": target_of("openai-chat", 9_000, keys=JSON_CHAT),
+    "openai-responses, JSON answers": target_of("openai-responses", 9_000, keys=JSON_RESPONSES),
     "openai-chat, turns": target_of("openai-chat", 9_000, catalog=Catalog.load().override(TURNS)),
 }
 SPOKEN = (

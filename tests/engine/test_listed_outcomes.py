@@ -75,6 +75,17 @@ def test_what_was_given_first_hand_stands_when_the_list_comes_with_it() -> None:
     assert known(made) == {"a": ("failed", "completed", 2)}
 
 
+def test_a_failure_that_only_the_list_tells_is_an_edit() -> None:
+    """The result was given first-hand without a word of how it went; the list says it now, and it is sent so."""
+    made = session(target_of("anthropic"))
+    messages = anthropic_list("make: *** [all] Error 1")
+    made.sync(messages[:2])
+    made.returned("a", "make: *** [all] Error 1")
+    messages[2]["content"][0]["is_error"] = True
+    assert made.sync(messages).forked_at is not None
+    assert [one.status for one in made.outcomes()] == ["failed"]
+
+
 @pytest.mark.parametrize("first_hand", [{"is_error": True}, {"exit_code": 2}, {"run": "cancelled"}], ids=str)
 @pytest.mark.parametrize("flagged", [False, True], ids=["list says nothing", "list says failed"])
 @pytest.mark.parametrize("wire, listed", [("anthropic", anthropic_list), ("openai-chat", chat_list)])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -254,6 +255,19 @@ def test_what_a_model_costs_is_learned_for_the_calls_before(tmp_path: Path) -> N
             other.compile()
         assert mine.compile().body
         assert other.compile().body
+
+
+def test_requests_left_behind_by_edits_count_for_their_session_on_any_day(tmp_path: Path) -> None:
+    """A limit for a day forgets them at midnight; a session's own would never be reached by one edit a day."""
+    with Store.open(tmp_path) as store:
+        clock = Now(DAY)
+        made = opened(Limit(scope="session", hard="0.09"), store=store, clock=clock)
+        sent = 0
+        with suppress(SpendLimitReached):
+            for sent in range(20):
+                clock.at += DAY
+                made.sync([{"role": "user", "content": f"{sent} {BIG}"}])
+        assert 0 < sent < 6
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ from foreword.core.prices import Prices
 from foreword.core.sealing import encode_body
 from foreword.engine.session import Session
 from foreword.engine.sync_forks import LOOKED, free_name
+from foreword.evals.calls import calls_of
 from foreword.store import Store
 from tests.engine.message_lists import Messages
 from tests.histories import counting_clock, target_of
@@ -295,3 +296,43 @@ def test_a_further_edit_forks_from_the_fork_that_shares_most(store: Store) -> No
     assert (again.id, synced.appended) == ("f~2", 1)
     assert [fork.parent for fork in store.forks("f") if fork.id == "f~2"] == ["f~1"]
     assert synced.forked_at == 0
+
+
+def test_a_copy_answers_no_request_of_the_fork(store: Store) -> None:
+    """A cut in the middle leaves a request unanswered in the shared part; a later answer is none to it."""
+    made = started(store)
+    listed = conversation(made, "a", "b", "c")
+    made.sync([listed[0], *listed[3:]])
+    copies = [event.body for event in made.events if isinstance(event.body, Answered) and event.body.copy_of]
+    assert copies
+    assert {body.request for body in copies} == {None}
+    told = sum(isinstance(e.body, Answered) and e.body.request is not None for e in made.events)
+    assert sum(len(reports) for reports in made.view.fold.reports.values()) == told
+
+
+def test_a_restarted_loop_that_cuts_its_list_counts_each_call_once(store: Store) -> None:
+    """The answers that its list repeats stand in forks which the process never opened."""
+    listed: Messages = [{"role": "user", "content": "begin"}]
+    for step in range(6):
+        made = started(store)
+        turn(made, listed, f"step {step}")
+        listed = listed[-5:]
+    calls = [
+        row for one in store.sessions() for row in rows(store.load(one.id), session=one.id, prices=Prices())
+    ]
+    bill = total(once(calls))
+    assert (bill.calls, bill.unknown) == (6, 0)
+
+
+def test_copies_are_no_calls_to_those_who_watch(store: Store) -> None:
+    """Neither to telemetry nor to what explains the cache: they were made, and told, in the log before."""
+    made = started(store)
+    listed: Messages = [{"role": "user", "content": "begin"}]
+    for step in range(5):
+        turn(made, listed, f"step {step}")
+        listed = listed[-5:]
+    made.sync(listed)
+    own = [row for row in rows(made.events, session=made.id, prices=Prices()) if not row.copied]
+    copied = [row for row in rows(made.events, session=made.id, prices=Prices()) if row.copied]
+    assert copied
+    assert len(calls_of(made.events)) == len(own)

@@ -17,6 +17,7 @@ from opentelemetry.trace import SpanKind, StatusCode
 
 from foreword.core.event import Answered, Called, Draft
 from foreword.core.usage import NOTHING, Usage
+from foreword.engine.session import Session
 from foreword.engine.telemetry import ATTRIBUTES, METRICS, Telemetry
 from foreword.errors import MissingExtra, Overloaded
 from foreword.testing.script import Answer, Failure
@@ -24,6 +25,7 @@ from tests.engine.sessions import answer_message
 from tests.engine.spending import LIST, Now, opened
 from tests.engine.test_asking import asked, referee
 from tests.engine.test_asking import opened as asking
+from tests.histories import target_of
 
 USED = Usage(uncached=100, cache_read=900, cache_write_short=40, cache_write_long=60, output=30, reasoning=10)
 SECRET = "the valve is in the cellar"
@@ -185,6 +187,25 @@ def test_a_fork_of_a_watched_session_is_watched(telemetry: Telemetry, spans: InM
     child.answered(answer_message("Done."), usage=USED, model="claude-sonnet-4-5")
     named = [attributes(span)["gen_ai.conversation.id"] for span in spans.get_finished_spans()]
     assert named == [session.id, child.id]
+
+
+def test_answers_that_a_cut_list_repeats_are_not_emitted_again(
+    telemetry: Telemetry, spans: InMemorySpanExporter
+) -> None:
+    """They were calls of the log before."""
+    session = Session.open(None, "cut", target=target_of("openai-chat"), clock=Now(5_000_000))
+    telemetry.watch(session)
+    listed: list[dict[str, Any]] = [{"role": "user", "content": "begin"}]
+    for step in range(4):
+        session.sync(listed)
+        said = {"role": "assistant", "content": f"answer {step}"}
+        session.record({
+            "id": f"r{step}", "object": "chat.completion", "created": 1, "model": "gpt-6.1-sol",
+            "choices": [{"index": 0, "message": said, "finish_reason": "stop"}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 5, "total_tokens": 105},
+        })  # fmt: skip
+        listed = [*listed, said, {"role": "user", "content": f"go on {step}"}][-3:]
+    assert len(spans.get_finished_spans()) == 4
 
 
 def test_the_names_are_those_of_the_conventions() -> None:

@@ -58,7 +58,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     it names, which is the row's too where no answer names one, and when.
     `provider`: by the catalog. `why`: the stop reason, or the name of the error.
     `key`: the same for all copies of one call that are told at the same time, in whichever session; `call`: what its
-    file calls it, the same in every copy, () when it doesn't say.
+    file calls it, the same in every copy, () when it doesn't say. `place`: where it is told first, by link. `copied`: a
+    caller's list repeated it, so it is told first in another log.
     """
 
     session: str
@@ -89,6 +90,8 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     why: str = ""
     key: tuple[object, ...] = ()
     call: tuple[object, ...] = ()
+    place: tuple[object, ...] = ()
+    copied: bool = False
 
     @property
     def input(self) -> int | None:
@@ -98,7 +101,7 @@ class Row(Struct, frozen=True, kw_only=True, gc=False):
     @property
     def names(self) -> set[tuple[object, ...]]:
         """`key` and, where it is known, `call`: a row with one of the same is a copy."""
-        return {self.key, self.call} - {()}
+        return {self.key, self.call, self.place} - {()}
 
     @property
     def mismatch(self) -> bool:
@@ -344,9 +347,8 @@ class Ledger:
             likely = self._unreported.usage(fact.body, factor, asked=asked, known=usage)
             estimate = Estimate(usage=likely, cost=_cost(likely, model, body.terms, spec, seconds))
         response = response or body.response_id
-        place = fact.link.hex() if isinstance(fact, Event) else (self.session, number)
-        if isinstance(body, Answered) and body.copy_of is not None:
-            place = body.copy_of
+        copied = fact.body.copy_of if isinstance(fact.body, Answered) else None
+        place = copied or (fact.link.hex() if isinstance(fact, Event) else (self.session, number))
         identity = (response, model, fact.at) if response is not None else (place,)
         return Row(
             session=self.session,
@@ -376,6 +378,8 @@ class Ledger:
             provider=spec.provider if spec is not None else None,
             why=body.why if isinstance(body, Called) else body.stop_reason or "",
             key=(*identity, *mark),
+            place=(place, *mark),
+            copied=copied is not None,
             call=(body.call, model, *mark) if body.call is not None else (),
         )
 

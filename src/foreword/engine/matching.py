@@ -13,7 +13,7 @@ from operator import attrgetter
 from typing import Any
 
 import msgspec
-from msgspec import Struct
+from msgspec import UNSET, Struct
 
 from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import canonical
@@ -255,9 +255,7 @@ def _compare_results(
         if twin is None or place is None:
             _contradict(compared, seq)
             continue
-        if (
-            _event(recorded, seq).origin == "library"
-        ):  # how it went is known at first hand; many lists can't say it
+        if _known_better(_event(recorded, seq), twin):
             twin = msgspec.structs.replace(twin, is_error=result.is_error)
         if _result_key(result) == _result_key(twin):
             compared.known[place] = seq
@@ -288,6 +286,15 @@ def _body_key(fold: Fold, seq: int) -> bytes:
     if not isinstance(body, ToolReturned):
         return b""
     return body.result.call_id.encode() + _result_key(body.result)
+
+
+def _known_better(event: Event, listed: ToolResult) -> bool:
+    """Whether how a call went was told first-hand, or the list says nothing of it: many can't say that it failed."""
+    body = event.body
+    if event.origin != "library" or not isinstance(body, ToolReturned):
+        return False
+    told = body.result.is_error or body.exit_code is not UNSET or body.run != "ended"
+    return told or not listed.is_error
 
 
 def _event(fold: Fold, seq: int) -> Event:

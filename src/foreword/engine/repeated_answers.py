@@ -32,6 +32,6 @@ def repeated(drafts: Sequence[Draft], answers: Iterable[Event]) -> list[Draft]:
                 request=None,  # it stands in the other log
                 start_marks=listed.start_marks,  # and so do the marks
             )
-            draft = replace(draft, body=copy, at=original.at)
+            draft = replace(draft, body=copy, at=original.at, subject=original.subject)
         found.append(draft)
     return found[::-1]

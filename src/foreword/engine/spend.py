@@ -197,7 +197,8 @@ class Spend:
     ) -> tuple[int, tuple[str, tuple[str, ...]] | None]:
         """Return the picodollars that other sessions' requests without an answer are predicted to cost.
 
-        Each counts on the day on which it was sent, as a process that died will never say what became of its own.
+        Each counts on the day on which it was sent, as a process that died will never say what became of its own; for
+        a session as long as it lives.
         The session's own gives way to the one that is checked. Second: model of one that has no price, and why.
         """
         total, unpriced = 0, None
@@ -207,7 +208,7 @@ class Spend:
                 continue
             if scope == "session" and self._first_of(name) != self._first_of(session.id):
                 continue
-            if day_of(event.at // 1_000_000) != day_of(now // 1_000_000):
+            if scope != "session" and day_of(event.at // 1_000_000) != day_of(now // 1_000_000):
                 continue
             cost = waiting.cost(self._ledger(name).rows, self._prices)
             total += cost.picodollars or 0
@@ -267,6 +268,8 @@ class Spend:
             ):
                 self._first[session] = event.body.session
         for row in ledger.rows[before:]:
+            if row.copied:
+                continue  # its call stands in the log that it comes from, which counts wherever this one does
             if row.request is not None:
                 self._calling.add(session)
             elif row.model is None and row.estimate is not None and session not in self._calling:

@@ -24,7 +24,7 @@ from foreword.engine.last_list import LastList, Recorded, prints_of
 from foreword.engine.list_reading import read_list
 from foreword.engine.matching import NOTHING, agreed, compare
 from foreword.engine.repeated_answers import repeated
-from foreword.engine.sync_forks import fork_for
+from foreword.engine.sync_forks import fork_for, left_behind
 
 if TYPE_CHECKING:
     from foreword.engine.session import Session
@@ -90,7 +90,7 @@ def synchronise(
         nonlocal reading, forked_at, shortened
         if reading.since is not NOTHING:
             reading = read_list(session, messages, system, tools, NOTHING)
-        left.extend(session.events)
+        left.extend(left_behind(session, differs) if session.last_list.recorded is None else session.events)
         fork, at, known = fork_for(session, reading.given, differs)
         session.become(fork)
         compare_facts()
@@ -161,7 +161,9 @@ def _linked(drafts: Sequence[Draft], request: int | None) -> Iterator[Draft]:
     """Say of the first assistant message which request of ours it answers, if one waits for an answer."""
     for draft in drafts:
         if isinstance(draft.body, Answered) and request is not None:
-            draft = msgspec.structs.replace(draft, body=msgspec.structs.replace(draft.body, request=request))
+            if draft.body.copy_of is None:  # a copy answers one of the log that it comes from
+                body = msgspec.structs.replace(draft.body, request=request)
+                draft = msgspec.structs.replace(draft, body=body)
             request = None
         yield draft
 

@@ -84,13 +84,10 @@ def nearest(session: Session, given: Side, differs: int) -> Near:
     near = Near(session.id, len(session.events) - 1, differs)
     if store is None:
         return near
-    own = next((e.seq + 1 for e in reversed(session.events[:differs]) if e.kind in FACTS), 1)
-    top = _top(session, own)
-    made = f"{_root(top)}~"
-    forks = [fork.id for fork in store.forks(top, since=own - 1) if fork.id.startswith(made)]
+    own, top, forks = _kin(session, store, differs)
     following = _following(session.events[:own], given)
     best = (False, len(compare(Recorded(session.events), given).known))
-    for name in (*forks[: -LOOKED - 1 : -1], top):
+    for name in (*forks, top):
         if name == session.id or _says_other(store.load(name, since=own, limit=PEEKED), following):
             continue
         events = store.load(name)
@@ -106,6 +103,24 @@ def nearest(session: Session, given: Side, differs: int) -> Near:
             if begun or shared - 1 == fork_place(session, differs):  # else it waits for another list's facts
                 near, best = Near(name, shared - 1, compared.differs), rank
     return near
+
+
+def left_behind(session: Session, differs: int) -> list[Event]:
+    """Return what a list may repeat that contradicts event ``differs`` here: this log and its kin, newest last."""
+    if session.store is None:
+        return list(session.events)
+    _, top, forks = _kin(session, session.store, differs)
+    others = [name for name in (top, *reversed(forks)) if name != session.id]
+    return [event for name in others for event in session.store.load(name)] + list(session.events)
+
+
+def _kin(session: Session, store: Store, differs: int) -> tuple[int, str, list[str]]:
+    """Return where what a list shares ends, the first log, and its forks that are looked at, newest first."""
+    own = next((e.seq + 1 for e in reversed(session.events[:differs]) if e.kind in FACTS), 1)
+    top = _top(session, own)
+    made = f"{_root(top)}~"
+    forks = [fork.id for fork in store.forks(top, since=own - 1) if fork.id.startswith(made)]
+    return own, top, forks[: -LOOKED - 1 : -1]
 
 
 def fork_place(session: Session, differs: int) -> int:

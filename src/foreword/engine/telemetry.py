@@ -107,9 +107,10 @@ class Telemetry:
         """Emit the calls of a session that this object has not emitted yet; return how many."""
         ledger, emitted = self._ledgers.get(session.id) or (Ledger(session.id, prices=self._prices), 0)
         ledger.add(session.events[ledger.position :])
-        self.emit(ledger.rows[emitted:])
+        fresh = [row for row in ledger.rows[emitted:] if not row.copied]
+        self.emit(fresh)
         self._ledgers[session.id] = ledger, len(ledger.rows)
-        return len(ledger.rows) - emitted
+        return len(fresh)
 
     def emit(self, calls: Iterable[Row]) -> None:
         """Emit a span and the measures of each call.

@@ -119,7 +119,7 @@ def _calls(facts: Iterable[Fact], signs: Signs, *, side: bool) -> Iterator[Call]
                 events.append(upcoming)
             upcoming = next(waiting, None)
         usage = body.usage
-        if usage is None or not usage.total_input:
+        if usage is None or not usage.total_input or body.copy_of is not None:
             continue
         yield Call(
             step=step,
