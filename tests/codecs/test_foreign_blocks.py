@@ -299,6 +299,7 @@ def test_sound_stays_on_a_wire_that_the_sdk_does_not_say_takes_it() -> None:
         {"type": "new"},
         {"type": "reasoning", "summary": [{"type": "summary_text", "text": "a", "signature": "S"}]},
         {"type": "document", "document": {"id": "d"}},
+        {"type": "output_text"},
     ],
 )
 @pytest.mark.parametrize("wire", ["openai-chat", "gemini"])

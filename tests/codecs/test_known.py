@@ -84,6 +84,24 @@ def test_an_item_is_known_with_the_tools_in_it(known: bool) -> None:
     assert codec("openai-responses").knows(block) is known
 
 
+@pytest.mark.parametrize(
+    "wire, form", [("openai-responses", "mcp_list_tools"), ("anthropic", "mcp_tool_listing")]
+)
+def test_a_connectors_list_of_tools_is_known(wire: str, form: str) -> None:
+    """Its tools have names and schemas, and no types."""
+    block = Opaque(wire=wire, form=form, raw=json.dumps({"type": form, "tools": [{"name": "t"}]}))
+    assert codec(wire).knows(block)
+
+
+@pytest.mark.parametrize("exact", [True, False])
+def test_first_hand_only_a_server_that_takes_no_more_lacks_what_another_wire_has(exact: bool) -> None:
+    """A part that no wire knows may be newer than the tables."""
+    asked = codec("openai-chat", exact=exact)
+    known, new = (Opaque(wire="openai-chat", form=form, raw="{}") for form in ("thinking", "hologram"))
+    assert (asked.knows(known, own=True), asked.knows(new, own=True)) == (not exact, True)
+    assert not asked.knows(known)
+
+
 @pytest.mark.parametrize("part", [{"type": "input_image", "image_url": None}, {"type": "input_file"}])
 def test_a_part_that_holds_nothing_is_told(part: dict[str, Any]) -> None:
     """Files of recorded sessions hold pictures that were taken out."""

@@ -121,6 +121,22 @@ def test_a_turn_whose_thinking_was_lost_is_ended_too() -> None:
     assert digests(made.compile())[: sent.size] == digests(sent)
 
 
+@pytest.mark.parametrize("before", [[], [{"type": "fallback", "from": {"model": "a"}, "to": {"model": "b"}}]])
+def test_what_the_server_puts_before_an_answer_begins_no_turn(before: list[dict[str, object]]) -> None:
+    """The turn has its thinking, right behind."""
+    made = session(TARGET)
+    made.say("go")
+    made.compile()
+    thought = {"type": "thinking", "thinking": "t", "signature": "S"}
+    asked = {"type": "tool_use", "id": "c", "name": "bash", "input": {}}
+    made.record({
+        "id": "m", "type": "message", "role": "assistant", "model": "claude-sonnet-4-5", "stop_reason": "tool_use",
+        "usage": {"input_tokens": 5, "output_tokens": 4}, "content": [*before, thought, asked],
+    })  # fmt: skip
+    made.returned("c", "ok")
+    assert notes(made.compile()) == []
+
+
 def test_no_answer_is_begun_for_a_model_that_thinks_first() -> None:
     """It would have to begin with thinking, which nobody can write for it."""
     made = session(TARGET)

@@ -232,3 +232,29 @@ def test_a_block_nested_without_measure_is_compared_as_a_text() -> None:
     made.sync(listed)
     listed += [{"role": "assistant", "content": "so"}, HI]
     assert made.sync(listed).forked_at is None
+
+
+@pytest.mark.parametrize(
+    "part",
+    [
+        {"type": "thinking", "thinking": "hm"},
+        {"type": "image", "source": {"type": "url", "url": "https://example.com/a.png"}},
+        {"type": "reasoning", "summary": [{"type": "summary_text", "text": "s"}]},
+        {"type": "hologram", "data": "x"},
+    ],
+    ids=lambda part: part["type"],
+)
+def test_a_part_of_an_answer_that_another_wire_has_is_no_edit_of_the_list(part: dict[str, Any]) -> None:
+    """The answer is kept as it came, while a list that repeats it is read as that wire's."""
+    made = session(target_of("openai-chat", model="qwen3.8-max"))
+    listed: list[dict[str, Any]] = [{"role": "user", "content": "hi"}]
+    for turn in range(2):
+        assert made.sync(listed).forked_at is None
+        said = {"role": "assistant", "content": [part, {"type": "text", "text": "so"}]}
+        made.record({
+            "id": f"r{turn}", "object": "chat.completion", "model": "m",
+            "choices": [{"index": 0, "finish_reason": "stop", "message": said}],
+            "usage": {"prompt_tokens": 5, "completion_tokens": 3, "total_tokens": 8},
+        })  # fmt: skip
+        listed += [said, {"role": "user", "content": f"more {turn}"}]
+    assert made.sync(listed).forked_at is None

@@ -155,6 +155,17 @@ def test_every_reader_there_is_is_taken(reader: str) -> None:
     assert target_for("anthropic", "claude-opus-4-8", reader=reader).reader == reader
 
 
+@pytest.mark.parametrize(
+    "model, endpoint", [("deepseek-v4-pro", None), ("qwen3.8-max", "vllm"), ("glm-5.3", "openrouter")]
+)
+def test_rules_of_claude_are_not_those_of_its_wire(model: str, endpoint: str | None) -> None:
+    """Other vendors' models are asked on it, too, and take what Claude refuses while it thinks."""
+    keys = {"thinking": {"type": "enabled", "budget_tokens": 32_000}, "temperature": 0.3}
+    assert target_for("anthropic", model, endpoint=endpoint, keys=keys).params.keys == keys
+    with pytest.raises(InvalidArgument):
+        target_for("anthropic", "claude-sonnet-4-5", keys=keys)
+
+
 def test_an_endpoint_is_no_wire() -> None:
     """The likeliest slip names what the wires of that endpoint are."""
     with pytest.raises(UnknownWire, match="asked in openai-chat or openai-responses") as caught:

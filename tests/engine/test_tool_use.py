@@ -8,6 +8,7 @@ import pytest
 
 from foreword.core.block import ToolSpec
 from foreword.engine.session import Session
+from foreword.engine.target import target_for
 from foreword.errors import InvalidArgument
 from tests.engine.sessions import judged, session
 from tests.histories import target_of
@@ -95,3 +96,26 @@ def test_tools_of_the_provider_beside_functions_are_asked_for() -> None:
     made.target = target_of("gemini")
     with pytest.raises(InvalidArgument, match=r"includeServerSideToolInvocations is None; give True.*'read'"):
         made.compile()
+
+
+@pytest.mark.parametrize("endpoint", ["vllm", "openrouter", "dashscope"])
+def test_what_only_the_vendor_refuses_is_sent_to_others(endpoint: str) -> None:
+    """Of parallel calls without tools only OpenAI is known to complain."""
+    keys = {"parallel_tool_calls": False}
+    made = session(target_for("openai-chat", "qwen3.8-max", endpoint=endpoint, keys=keys, reader="none"))
+    made.say("hi")
+    assert b"parallel_tool_calls" in made.compile().body
+
+
+@pytest.mark.parametrize("spelled", ["toolConfig", "tool_config"])
+def test_both_spellings_of_gemini_ask_for_tools_of_the_provider(spelled: str) -> None:
+    """The server reads either."""
+    member = (
+        "includeServerSideToolInvocations"
+        if spelled == "toolConfig"
+        else "include_server_side_tool_invocations"
+    )
+    made = session(target_of("gemini", keys={spelled: {member: True}}))
+    made.offer([ToolSpec(name="look"), ToolSpec(name="googleSearch", extra={"gemini": {"googleSearch": {}}})])
+    made.say("hi")
+    assert b"googleSearch" in made.compile().body

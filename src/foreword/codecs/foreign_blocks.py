@@ -42,7 +42,23 @@ def foreign_block(found: dict[str, Any], kind: str, at: At) -> Block | None:
     """
     if at.response and kind not in WORDS:
         return None
-    return _read(found, kind, at)
+    try:
+        return _read(found, kind, at)
+    except CodecError:
+        if at.response:  # it can't be asked for a second time
+            return None
+        raise
+
+
+def as_listed(block: Block) -> Block:
+    """Return what a caller's list is read as that repeats a block of an answer: see ``foreign_block``."""
+    if not isinstance(block, Opaque) or block.wire not in KNOWN or block.wire == "gemini":
+        return block
+    at = At(block.wire)
+    try:
+        return _read(at.body(block.raw), block.form, at) or block
+    except CodecError:
+        return block
 
 
 def _read(found: dict[str, Any], kind: str, at: At) -> Block | None:

@@ -53,6 +53,8 @@ TOOLS = frozenset({
 })
 # fmt: on
 """The types of tools that items of OpenAI Responses may define (`tool_search_output`, `additional_tools`)."""
+_DEFINING = frozenset({"tool_search_output", "additional_tools"})
+"""Blocks that define tools by type; the list of a connector's (`mcp_list_tools`, `mcp_tool_listing`) has none."""
 SOURCES: Mapping[str, tuple[str, ...]] = {
     "input_image": ("image_url", "file_id"),
     "input_file": ("file_data", "file_url", "file_id"),
@@ -117,7 +119,14 @@ def stands(block: Opaque, wire: str, role: str) -> bool:
 
 def known(block: Opaque, wire: str) -> bool:
     """Whether the API of a wire has such a block, and the tools that it defines."""
-    return block.form in KNOWN[wire] and all(kind in TOOLS for kind in _tools(_members(block)))
+    if block.form not in KNOWN[wire]:
+        return False
+    return block.form not in _DEFINING or all(kind in TOOLS for kind in _tools(_members(block)))
+
+
+def named(form: str) -> bool:
+    """Whether any wire's API has blocks of this type."""
+    return any(form in forms for forms in KNOWN.values())
 
 
 def _has_source(block: Opaque) -> bool:

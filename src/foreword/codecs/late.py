@@ -12,7 +12,7 @@ from typing import Any, Literal, cast
 import msgspec
 
 from foreword.codecs.decoded import Mark
-from foreword.codecs.known import known
+from foreword.codecs.known import KNOWN, known, named
 from foreword.codecs.parts import json_object, tool_name
 from foreword.codecs.reading import others
 from foreword.core.block import Opaque, ToolSpec
@@ -55,7 +55,9 @@ class NothingLate:
 
     name = staticmethod(tool_name)
 
-    def knows(self, block: Opaque) -> bool:
+    def knows(self, block: Opaque, *, own: bool = False) -> bool:
+        if own and (block.form in KNOWN[self.wire] or not (self.exact and named(block.form))):
+            return True
         return known(block, self.wire)
 
     def searches(self, tool: ToolSpec) -> bool:

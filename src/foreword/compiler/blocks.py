@@ -115,8 +115,8 @@ def sendable(message: Message, target: Target, *, base: bool, opens: bool) -> Me
 def as_known(message: Message, event: Event, target: Target) -> Message:
     """Give blocks that another tool recorded under this wire's name, and that its API doesn't know, another name.
 
-    A codec tells what is of another wire in words, and that it did. What came first-hand stays as it is: a provider
-    may have a type that is newer than the table.
+    A codec tells what is of another wire in words, and that it did. What came first-hand stays as it is, since a
+    provider may have a type that is newer than the table; but for a server that refuses what its API doesn't have.
     """
     return msgspec.structs.replace(message, blocks=_renamed(message.blocks, event, target))
 
@@ -187,12 +187,10 @@ def _with_ref(block: AnyBlock, ref: str) -> AnyBlock:
 
 
 def _renamed(blocks: tuple[AnyBlock, ...], event: Event, target: Target) -> tuple[AnyBlock, ...]:
-    if event.origin in OWN_ORIGINS:
-        return blocks
-    codec = target.codec
+    codec, own = target.codec, event.origin in OWN_ORIGINS
     return tuple(
         msgspec.structs.replace(block, wire=f"{block.wire} as {event.actor} records it")
-        if isinstance(block, Opaque) and block.wire == codec.wire and not codec.knows(block)
+        if isinstance(block, Opaque) and block.wire == codec.wire and not codec.knows(block, own=own)
         else block
         for block in blocks
     )

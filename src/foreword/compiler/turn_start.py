@@ -10,6 +10,8 @@ from foreword.core.frame import frame
 from foreword.core.request import Piece, Unit
 from foreword.core.target import Target
 
+_BEFORE = (b'{"type":"compaction"', b'{"type":"fallback"')
+"""How blocks begin that the server puts before an answer; they are no part of it."""
 OTHERS = frame("note", "The steps above were taken without the reasoning that is asked for now. Go on.")
 
 
@@ -43,7 +45,7 @@ def begun_bare(backwards: Iterable[Piece | Unit]) -> bool:
         result = (piece.role, piece.kind) == ("user", "tool_result")
         if n == 0 and not result and (piece.role, piece.kind) != ("assistant", "opaque"):
             return False
-        if piece.role == "assistant":
+        if piece.role == "assistant" and not (piece.kind == "opaque" and piece.data.startswith(_BEFORE)):
             first = piece
         elif piece.role == "user" and not result:
             break

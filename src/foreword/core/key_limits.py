@@ -67,11 +67,16 @@ def _no_budget(asked: _Asked) -> bool:
 
 def _budget(asked: _Asked) -> bool:
     value = asked.value
-    return isinstance(value, int) and not _LEAST_BUDGET <= value < asked.params.max_output
+    return _vendors(asked) and isinstance(value, int) and not _LEAST_BUDGET <= value < asked.params.max_output
+
+
+def _vendors(asked: _Asked) -> bool:
+    """Whether the model is of the vendor whose rules these are: other servers speak the wire, too."""
+    return asked.spec.provider == "anthropic"
 
 
 def _asks_thinking(asked: _Asked) -> bool:
-    return key_at(asked.params.keys, ("thinking", "type")) in _THINKING
+    return _vendors(asked) and key_at(asked.params.keys, ("thinking", "type")) in _THINKING
 
 
 def _heated(asked: _Asked) -> bool:
@@ -118,7 +123,7 @@ def _odd_stops(asked: _Asked) -> bool:
 
 
 def _blank_stops(asked: _Asked) -> bool:
-    return any(isinstance(stop, str) and not stop.strip() for stop in _items(asked.value))
+    return _vendors(asked) and any(isinstance(stop, str) and not stop.strip() for stop in _items(asked.value))
 
 
 def _items(value: Any) -> list[Any]:

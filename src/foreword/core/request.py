@@ -174,8 +174,11 @@ class Codec(Protocol):
         """Return a tool's name as the wire takes it."""
         ...
 
-    def knows(self, block: Opaque) -> bool:
-        """Whether the wire's API takes a block of this wire in a history, by its type and those of tools in it."""
+    def knows(self, block: Opaque, *, own: bool = False) -> bool:
+        """Whether the server takes a block of this wire in a history, by its type and those of tools in it.
+
+        ``own``: it came first-hand, so a type that nobody knows is taken for one that is newer than the tables.
+        """
         ...
 
     def searches(self, tool: ToolSpec) -> bool:

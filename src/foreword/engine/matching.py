@@ -15,6 +15,7 @@ from typing import Any
 import msgspec
 from msgspec import UNSET, Struct
 
+from foreword.codecs.foreign_blocks import as_listed
 from foreword.core.block import Block, Message, Opaque, Text, Thinking, ToolCall, ToolResult
 from foreword.core.canonical import canonical
 from foreword.core.event import Event, ToolReturned
@@ -308,7 +309,7 @@ def _keys(item: Turn | Interaction) -> tuple[bytes, ...]:
 def keys_of(message: Message) -> tuple[bytes, ...]:
     """Return what a message is compared by: who speaks, then block by block; (): it shows nothing."""
     role = "system" if message.role == "developer" else message.role
-    keys = [canonical(_block_key(block)) for block in message.blocks if counts(block)]
+    keys = [canonical(_block_key(block)) for block in map(as_listed, message.blocks) if counts(block)]
     return (canonical([role, (message.extra or {}).get("name")]), *keys) if keys else ()
 
 

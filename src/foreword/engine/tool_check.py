@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from itertools import product
 
 from foreword.codecs.parts import tool_name
 from foreword.compiler.compile import Compiled
@@ -51,6 +53,11 @@ def check_tools(tools: Sequence[ToolSpec]) -> None:
             )
 
 
+def _spelled(path: tuple[str, ...]) -> Iterator[tuple[str, ...]]:
+    """Yield a path in both spellings that Gemini reads, `toolConfig` and `tool_config`, step by step."""
+    return product(*((name, re.sub("[A-Z]", lambda found: "_" + found[0].lower(), name)) for name in path))
+
+
 def check_tool_use(compiled: Compiled) -> None:
     """Raise InvalidArgument for tools that the model does not take so, and for parameters that want others.
 
@@ -69,7 +76,11 @@ def check_tool_use(compiled: Compiled) -> None:
         takes = f"at most {most:,} ({target.spec.id}): offer fewer by Session.offer{ours}"
         raise InvalidArgument(_COMPILE, "len(tools)", len(tools), takes)
     path = MIXING.get(wire, ())
-    if path and len({unit.kind for unit in tools}) > 1 and key_at(keys, path) is not True:
+    if (
+        path
+        and len({unit.kind for unit in tools}) > 1
+        and not any(key_at(keys, each) is True for each in _spelled(path))
+    ):
         takes = f"True: functions stand beside tools of the provider's own{ours}"
         raise InvalidArgument(_COMPILE, f"keys.{'.'.join(path)}", key_at(keys, path), takes)
     alone, named = [*with_tools(wire, keys)], [*named_tools(wire, keys)]
@@ -78,6 +89,8 @@ def check_tool_use(compiled: Compiled) -> None:
     later = (unit.data for _, unit in compiled.since(compiled.head) if unit.kind in _LATE)
     offered = [*(unit.data for unit in tools), compiled.deferred, *later]
     for member, value in () if any(offered) else alone:
+        if member == "parallel_tool_calls" and not target.codec.exact:
+            continue  # only the vendor is known to refuse it
         raise InvalidArgument(
             _COMPILE, f"keys.{member}", value, "it only beside tools, offered by Session.offer"
         )

@@ -86,8 +86,8 @@ class _Answer:
             return None
         # A turn's id and what was spent by then are one call's alone; without either, its words tell it apart.
         words = None if self.turn and self.total else self.blocks
-        nth = None if self.total else self.nth
-        told = msgspec.json.encode((self.turn or thread, self.total, words, nth), order="deterministic")
+        nth = () if self.total else (self.nth,)
+        told = msgspec.json.encode((self.turn or thread, self.total, words, *nth), order="deterministic")
         return hashlib.blake2b(told, digest_size=16).hexdigest()
 
 
