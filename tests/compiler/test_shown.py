@@ -255,7 +255,9 @@ def test_what_may_not_be_cut_is_refused_before_it_is_sent(wire: str, where: str)
         case "tool":
             session.offer([ToolSpec(name="run", description="d" * 3_000, schema={"type": "object"})])
         case _:
-            block = Opaque(wire=wire, form="image", raw=json.dumps({"type": "image", "source": "i" * 3_000}))
+            block = Opaque(
+                wire=wire, form="hologram", raw=json.dumps({"type": "hologram", "data": "i" * 3_000})
+            )
             message = Message(role="user", blocks=(block,))
             session.append(Draft(body=Said(message=message), trust="person", actor="user"))
     seq = session.events[-1].seq
