@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
+import pytest
+
 from foreword.compiler.policy import Policy
 from foreword.engine.contents import Contents
 from foreword.engine.session import Session
@@ -13,9 +15,14 @@ from tests.engine.sessions import answer, call
 from tests.histories import target_of
 
 
-def test_a_fork_writes_the_files_that_its_requests_name(tmp_path: Path) -> None:
+def test_a_fork_writes_the_files_that_its_requests_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """An event of the parent's has the parent's name, whether it was left out before the fork or after."""
-    root = tmp_path / "files"
+    monkeypatch.chdir(tmp_path)
+    root = Path(
+        "files"
+    )  # names of a length that is the same wherever the tests run: it decides what is left out how
     target = target_of("anthropic", 8_000, reader=f"path:{root}")
     with Store.open(tmp_path / "store") as store:
         made = Session.open(store, "parent", target=target, policy=Policy())
