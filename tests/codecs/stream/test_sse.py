@@ -87,9 +87,9 @@ def test_a_long_line_byte_by_byte_is_linear() -> None:
         best = 9.0
         for _ in range(3):
             parser = EventStream()
-            start = time.perf_counter()
+            start = time.process_time()
             events = [event for i in range(len(body)) for event in parser.feed(body[i : i + 1])]
-            best = min(best, time.perf_counter() - start)
+            best = min(best, time.process_time() - start)
             assert len(events[0].data) == size
         return best
 
